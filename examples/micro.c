@@ -52,8 +52,8 @@ static int choose(struct micro *micro, const char *names, long long turns)
         if (!rps_micro_find(name) || micro->bench_count == BENCH_MAX) {
             fprintf(stderr, "micro: there is no microbenchmark '%.*s'; there are", (int)length,
                     names);
-            for (int i = 0; rps_micros[i]; i++)
-                fprintf(stderr, "%s %s", i > 0 ? "," : "", rps_micros[i]->name);
+            for (int i = 0; rps_micros[i].name; i++)
+                fprintf(stderr, "%s %s", i > 0 ? "," : "", rps_micros[i].name);
             fputc('\n', stderr);
             return -1;
         }

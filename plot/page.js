@@ -36,7 +36,7 @@ function ownPanels({ threadsPanel, gaugePanels, codePanel, duty }) {
         panels.push({ title, unit, from: 0, to: top * 1.05, lines: lines.map(line => {
             const none = line.x.map(() => null);
             return { ...line, unit, low: none, high: none,
-                     explain: unit === "MiB" ? "A page that several processes share counts in each of them." : "" };
+                     explain: unit === "MiB" ? "A page that several processes share is counted once per process." : "" };
         }) });
     if (codePanel)
         addAreas(codePanel);
@@ -129,7 +129,7 @@ function axisNumbers(values, unit) {
 
 const withUnit = (value, unit) => number(value, unit) + (unit && value !== null ? " " + unit : "");
 
-/* --- the clock on the wall ------------------------------------------------------------------- */
+/* --- time of day ------------------------------------------------------------------------------ */
 
 /* By the zone of who drew the page. `ahead` of UTC it is so much from the place `from` on. */
 let byClock = data.byClock;

@@ -226,7 +226,7 @@ function tellAbout() {
         (code.frequency > 0 && data.axisIsTime && could >= FEWEST ? tellOff(choices[of.value].isIn) : "") + (isFew() && !inSeconds ? "; too few samples for shares. " : ". "));
     if (complete < FEW && code.samples >= FEWEST)
         about.append(element("span", { className: "warning" }, "Complete call stacks: " + Math.floor(100 * complete) + " % of the samples. "),
-            "The others lack outer calls: trust Self, not Total.");
+            "The others lack callers: Self is right, but Total is too low.");
 }
 
 /* --- when a function ran -------------------------------------------------------------------- */

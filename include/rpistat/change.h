@@ -109,11 +109,11 @@ extern const char *const rps_change_answers[];
 enum rps_change_answer rps_change_judge(const struct rps_change *change, double limit,
                                         int is_above);
 
-/* Maximum number of runs per side. Beyond it, change and limit differ only by rounding. */
+/* Maximum number of runs per side. If more are needed, change and limit differ only by rounding. */
 #define RPS_CHANGE_RUNS_MAX 1e12
 
 /* Return how many runs per side would give an answer other than inconclusive in 8 of 10 cases, if
- * change and spread remain equal. The result is the least n with
+ * change and spread remain equal. The result is the smallest n with
  *
  *     n >= (t(.975, 2 n - 2) + z(.8))^2 spread^2 / d^2
  *

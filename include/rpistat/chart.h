@@ -30,7 +30,6 @@ enum rps_theme {
 
 /* Colours of a theme, each as six hexadecimal digits. */
 struct rps_palette {
-    const char *name; /* Name of the theme: "light" or "dark" */
     const char *background, *text, *quiet, *axis, *grid;
     const char *faint;                    /* Colour of hatching over areas */
     const char *band[RPS_PALETTE_LABELS]; /* Colours of areas of phases */

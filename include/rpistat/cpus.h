@@ -9,8 +9,9 @@ enum rps_cpus_way {
     RPS_CPUS_SUM,    /* Periods with the same number are added up over all CPUs. */
 };
 
-/* Maximum number of CPUs with a line each in a picture. For more CPUs, a picture shows the median
- * and the band from 10 % to 90 %. In drawings in characters, the maximum is RPS_CPUS_MARK_MAX. */
+/* Maximum number of CPUs in a picture with one line per CPU. For more CPUs, a picture shows the
+ * median and the band from 10 % to 90 %. In drawings in characters, the maximum is
+ * RPS_CPUS_MARK_MAX. */
 #define RPS_CPUS_LINE_MAX 16
 #define RPS_CPUS_MARK_MAX 7
 

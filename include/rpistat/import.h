@@ -15,7 +15,7 @@
 #define RPS_IMPORT_FORMATS(FORMAT)                                                                 \
     FORMAT(perf_csv, "perf-csv", "perf-csv    perf stat -I MS -x SEPARATOR")                       \
     FORMAT(csv, "csv",                                                                             \
-           "csv         tables with one row per moment, or per moment and CPU; also\n"             \
+           "csv         tables with one row per time, or per time and CPU; also\n"                 \
            "              the output of vmstat, sar, pidstat and iostat (see --map)")
 
 struct rps_import_options {

@@ -33,7 +33,6 @@ struct rps_micro_result {
 
 struct rps_micro {
     const char *name;    /* Name of the microbenchmark: "loop" */
-    const char *summary; /* One-line description */
     uint64_t turns;      /* Suitable number of iterations, in total at most tenths of a second */
     size_t memory_bytes; /* Memory in bytes (0: none); less on small machines */
     /* Prepare the memory in the child before counting. Return 0, or -1 if this is impossible. */
@@ -43,8 +42,8 @@ struct rps_micro {
                                                                         `what` NULL: end */
 };
 
-/* All microbenchmarks, then NULL. */
-extern const struct rps_micro *const rps_micros[];
+/* All microbenchmarks; a row without a name is the end. */
+extern const struct rps_micro rps_micros[];
 
 /* Return the microbenchmark with the given name, or NULL. */
 const struct rps_micro *rps_micro_find(const char *name);

@@ -152,12 +152,13 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
 
 /* Write which code a group runs, for a sentence. If most samples are in one function: "in solve
  * (three.c:40)". If a name has a larger share beyond chance: "9 % of samples in soffice.bin
- * (elsewhere 0 %)". If chance may explain it: "26 % of samples in scan
- * (perhaps by chance; elsewhere: 0 %)". Otherwise the text has the largest share: "34 % of samples
- * in cc1 (elsewhere 31 %)", or is "no program or function stands out". With too few samples, the
- * text is "12 of 18 samples in solve" for more than half of at least 5 samples, otherwise "". A window is described by names with a smaller share, too, and is also named if chance
- * could explain the difference: "in sort (98 % of samples, rest of the run: 19 %)"; if its code does
- * not differ, the text is "". A clause that does not fit into `size` is left out. Return ret. */
+ * (elsewhere 0 %)". If chance may explain it: "26 % of samples in scan (perhaps by chance;
+ * elsewhere: 0 %)". Otherwise the text has the largest share: "34 % of samples in cc1 (elsewhere
+ * 31 %)", or is "no program or function stands out". For fewer than 20 samples, the text is "12 of
+ * 18 samples in solve" if these are most of at least 5, otherwise "". A window is described by
+ * smaller shares, too, and is also named if chance could explain the difference: "in sort (98 % of
+ * samples, rest of the run: 19 %)"; if its code does not differ, the text is "". A clause that does
+ * not fit into `size` is left out. Return ret. */
 #define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 

@@ -53,7 +53,7 @@ struct rps_period {
     /* In a sum over CPUs: time of running_ns on those CPUs that could not read a slot that others
      * read. Otherwise 0. */
     uint64_t missing_ns[RPS_SLOT_MAX];
-    int64_t cpus_length_ns; /* In a sum over CPUs: sum of their periods' lengths; else 0 */
+    int64_t cpus_length_ns; /* In a sum over CPUs: sum of their periods' lengths; otherwise 0 */
 };
 
 /* Levels of downsampling. A block of level k has up to RPS_LEVEL_ROTATIONS^k whole rotations

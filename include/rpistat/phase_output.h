@@ -39,7 +39,6 @@ struct rps_phase_output {
                                       iteration, and is not stored. If the level is not the
                                       default level, other commands use different labels. */
     const char *remark;            /* Remark on all phases, such as a repetition (NULL: none) */
-    const struct rps_detect_details *details;
     const struct rps_profile *profile;
     const struct rps_run_bursts *bursts;     /* Bursts of the run (NULL: not searched) */
     const struct rps_part_shares *shares;    /* Shares of each phase class (NULL: no samples) */

@@ -1,10 +1,10 @@
 /* A plan defines the contents of a recording: events in sets, and metrics derived from the events.
  *
- * A plan begins as a document (an .ini file, embedded or the user's own). The recorder resolves the
+ * A plan begins as a set file (an .ini file, embedded or the user's own). The recorder resolves the
  * events to encodings and fits the sets to the counters of this machine. Analyses read the plan
  * from the store, where it is part of the run.
  *
- * The document has the dialect of inih: `;` and `#` begin comments, and an indented line continues
+ * The set file has the dialect of inih: `;` and `#` begin comments, and an indented line continues
  * the value of the line above.
  *
  *     [plan]                    name, title, explain, match (see rps_plan_matches), base
@@ -18,8 +18,8 @@
  * A section may refer only to earlier sections. IDs are names that are valid in formulas. At least
  * one set must be counted by default.
  *
- * If its first section has `base = NAME`, a document contains only the differences from the
- * embedded document NAME. A section with an ID of the base changes only the keys that the section
+ * If its first section has `base = NAME`, a set file contains only the differences from the
+ * embedded set file NAME. A section with an ID of the base changes only the keys that the section
  * contains. The key `events` of a set replaces the base's whole list of events. Sections with other
  * IDs are added to those of the base.
  *
@@ -88,7 +88,7 @@ struct rps_event {
                         same; 0: not repeated */
     int64_t cost_ns; /* time that counting adds to each occurrence of the event; 0: unknown */
     char reason[RPS_REASON_SIZE]; /* reason why the event is not measured; "" if it is measured */
-    char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the event's document, for messages; or "" */
+    char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the event's set file, for messages; or "" */
     /* Counts and times of the event's first two readings, in the run's first two rotations, summed
      * over all CPUs. first_ns, second_ns: 0 if unknown. before_ns: time of the workload before the
      * first reading. */
@@ -182,21 +182,21 @@ int rps_plan_is_gauge(const struct rps_plan *plan, const struct rps_formula *for
  * elapsed time. */
 int rps_plan_knows_cpu_time(const struct rps_plan *plan);
 
-/* --- documents -------------------------------------------------------------------------------- */
+/* --- set files -------------------------------------------------------------------------------- */
 
-/* Parse the text of a document. `origin` is its file name, for messages that begin "FILE:LINE: ".
+/* Parse the text of a set file. `origin` is its file name, for messages that begin "FILE:LINE: ".
  * Formulas are compiled; events are not yet resolved, and the clock event is empty. *ret is a new
- * plan for rps_plan_free. Return RPS_USAGE if the document has a syntax error, defines a name
+ * plan for rps_plan_free. Return RPS_USAGE if the set file has a syntax error, defines a name
  * twice, or refers to an unknown event or family. */
 int rps_plan_parse(const char *origin, const char *text, size_t size, struct rps_plan **ret,
                    struct rps_error *err);
 
-/* Load a document by name. A name with a '/' or the suffix ".ini" is a file; other names are
- * embedded documents ("cortex-a72", "generic", "software"). Errors are those of rps_plan_parse. */
+/* Load a set file by name. A name with a '/' or the suffix ".ini" is a file; other names are
+ * embedded set files ("cortex-a72", "generic", "software"). Errors are those of rps_plan_parse. */
 int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err);
 
-/* Return the names of the embedded documents, NULL-terminated. Documents for specific processors
- * come before general documents. */
+/* Return the names of the embedded set files, NULL-terminated. Set files for specific processors
+ * come before general set files. */
 const char *const *rps_plan_names(void);
 
 /* Return the index of the metric of that name, or -1 if there is none. */
@@ -254,7 +254,7 @@ const char *const *rps_plan_scenarios(void);
 /* Reduce the plan to a scenario. The events with the scenario's roles are kept, in new sets. The
  * metrics that need only these events are kept, too. Add the scenario's own metrics if its events
  * suffice, for example hit ratios and memory density. Kernel events that the plan lacks are added
- * from the document "software", with its metrics. Return RPS_USAGE, with the plan unchanged, if the
+ * from the set file "software", with its metrics. Return RPS_USAGE, with the plan unchanged, if the
  * scenario is unknown, or no metric can be computed from the scenario's events. */
 int rps_plan_select(struct rps_plan *plan, const char *scenario, struct rps_error *err);
 
@@ -273,7 +273,7 @@ int rps_plan_select(struct rps_plan *plan, const char *scenario, struct rps_erro
  * be NULL) receives a sentence with the plan's processors and the machine's processor. */
 int rps_plan_matches(const struct rps_plan *plan, const char *cpuinfo, struct rps_error *why);
 
-/* Return the name of the embedded document for this machine. The first document for specific
+/* Return the name of the embedded set file for this machine. The first set file for specific
  * processors that matches all processors of the machine is chosen. The name is "armv8" if fast and
  * slow cores differ, and "generic" if nothing matches. The name is always valid. */
 const char *rps_plan_for_cpu(const char *cpuinfo);
@@ -283,14 +283,14 @@ const char *rps_plan_for_cpu(const char *cpuinfo);
 /* Find the encoding of event->spec and fill type, config*, modifiers. The spec is one of these
  * kinds of names, which are tried in order:
  * - perf's generic names (`instructions`, `L1-dcache-load-misses`, `task-clock`)
- * - a role, through the document for this machine (`l1d_miss`)
+ * - a role, through the set file for this machine (`l1d_miss`)
  * - a PMU event of sysfs (`msr/tsc/`, `cpu/event=0x3c,umask=0x1/`); a * in the PMU's name matches
  *   any text, and the first PMU in alphabetical order is used
  * - `rNNN` (hexadecimal) or a tracepoint (`sched:sched_switch`)
  * - libpfm4's names for this processor (`INST_RETIRED:ANY_P`), if rpistat was built with libpfm4
  *
  * The modifiers `:u` and `:k` may follow any name. If the spec of an event without a role is a
- * role, the event gets role, unit and explain from the document.
+ * role, the event gets role, unit and explain from the set file.
  *
  * Return 0 with event->state RPS_EVENT_MEASURED if the event is found. If this machine lacks a
  * well-formed event, return 0 with another state and a reason. Examples: the PMU is missing,

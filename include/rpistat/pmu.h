@@ -66,7 +66,7 @@ struct rps_pmu {
     const char *name;         /* value of --pmu, for example "hardware" */
     const char *usage;        /* name with an argument, "NAME:ARGUMENT"; NULL: no argument */
     const char *summary;      /* description of the backend for users, one line */
-    const char *default_plan; /* name of the document that is recorded by default */
+    const char *default_plan; /* name of the set file that is recorded by default */
 
     /* Open the backend. `argument` is the text after "NAME:", or NULL. Return RPS_FAILED with the
      * likely cause if this machine lacks the backend's counters; `auto` then tries the next
@@ -153,10 +153,10 @@ int rps_pmu_open(const char *choice, const struct rps_pmu *const *others,
                  const struct rps_pmu **ret_pmu, void **ret_self, char *note, size_t size,
                  struct rps_error *err);
 
-/* Load the document for counting with this backend. `sets` is the name of the document (see
- * rps_plan_load). If `sets` is NULL, the backend's default document, or the document for this
+/* Load the set file for counting with this backend. `sets` is the name of the set file (see
+ * rps_plan_load). If `sets` is NULL, the backend's default set file, or the set file for this
  * machine's processor, is loaded. *ret is for rps_plan_free. Errors are those of rps_plan_load.
- * Also return RPS_FAILED if the backend uses hardware counters and the document is for another
+ * Also return RPS_FAILED if the backend uses hardware counters and the set file is for another
  * processor, because event numbers differ between processors. */
 int rps_pmu_load_plan(const struct rps_pmu *pmu, const char *sets, struct rps_plan **ret,
                       struct rps_error *err);

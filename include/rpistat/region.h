@@ -16,7 +16,7 @@
  * the reason. Only rps_region_report prints. The library does not change signals, environment
  * variables or files of the program.
  *
- * Of the event sets, only the first sets that the processor can count together are counted. A count
+ * Only the first event sets that the processor can count together are counted. A count
  * is scaled if another program (for example rpistat) used the counters for a part of the time.
  *
  * If rpistat records the program, the beginning and end of each region become marks in the
@@ -49,7 +49,7 @@
 extern "C" {
 #endif
 
-/* Measure from now on, and choose the events. `sets` is the name or file of a document of event
+/* Measure from now on, and choose the events. `sets` is the name or path of a file of event
  * sets, as for `rpistat record --sets`. NULL is rpistat's choice on this machine. A second call
  * does nothing. Without this call, only times of regions are measured if there is a recorder, and
  * nothing if there is none. Return 0, or a negative value if no event can be counted. In that case,

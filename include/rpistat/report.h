@@ -64,10 +64,6 @@ void rps_run_block_put(struct rps_block *block, const struct rps_run *run,
 
 /* Put the shares of functions and programs into the documents of all commands. */
 
-/* Add a block "top" with the functions of a group. */
-struct rps_block *rps_share_block_top(struct rps_document *document,
-                                      const struct rps_share_group *group);
-
 /* Put the samples of a group into columns of kinds INT, NUMBER and BLOCK. The columns are the
  * number of samples, the number expected for the group's CPU time, and the functions. In the text,
  * both numbers are in one cell ("120 of 400"). The group must not be the whole run. */

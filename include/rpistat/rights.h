@@ -1,7 +1,7 @@
 /* Rights of the process beyond the rights of its user.
  *
  * SAFETY: a file capability or the set-user-ID bit on the program's file gives rights to anyone who
- * starts the program. Of these rights, only CAP_PERFMON is kept, to count events that the user
+ * starts the program. rpistat keeps only CAP_PERFMON of these rights, to count events that the user
  * could not count, and only until the counters are open. Rights that the user has without the file
  * (as root, or as a service with ambient rights) are kept. */
 #pragma once

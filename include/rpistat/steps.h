@@ -22,15 +22,15 @@ struct rps_step {
 };
 
 /* Find the steps of values in order of time. A value that is far from the median of seven is an
- * outlier. It is no outlier if it is one of at least three last values, or of at least three
- * repeats of a run, that are all as far. The detector of phases proposes steps. Within its
- * segments, the place with the largest t statistic is a step if the corrected p is below alpha. The
- * correction is the smaller of Bonferroni's and that of James, James and Siegmund, "Tests for a
- * change-point" (Biometrika 74, 1987). If successive residuals are correlated, the variance of the
- * test is increased. A level has at least three values; fewer than five must all be above or below
- * the other side. *ret_found is the least step, as a share of the value, that is found in 95 of 100
- * cases if the last five values have it. NaN: the last level has fewer than eight values.
- * *ret_trend is the change, as a share, along a line through the last level. 0: its p is not below
- * alpha / 10. Errors are those of rps_detect. */
+ * outlier. If at least three last values, or at least three repeats of a run, are all that far
+ * from the median, they are not outliers. The detector of phases proposes steps. Within its
+ * segments, the place with the largest t statistic is a step if the corrected p is below alpha.
+ * The correction is the smaller of Bonferroni's and that of James, James and Siegmund, "Tests
+ * for a change-point" (Biometrika 74, 1987). If successive residuals are correlated, the
+ * variance of the test is increased. A level has at least three values; fewer than five must all
+ * be above or below the other side. *ret_found is the least step, as a share of the value, that
+ * is found in 95 of 100 cases if the last five values have it. NaN: the last level has fewer
+ * than eight values. *ret_trend is the change, as a share, along a line through the last level.
+ * 0: its p is not below alpha / 10. Errors are those of rps_detect. */
 int rps_steps_find(struct rps_arena *arena, struct rps_step *step, size_t count, double alpha,
                    double *ret_found, double *ret_trend, struct rps_error *err);

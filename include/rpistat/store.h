@@ -213,7 +213,7 @@ struct rps_run_summary {
     uint64_t periods; /* Number of measurement periods. If CPUs have separate periods, this is
                          the maximum over the CPUs. */
     uint64_t rows;    /* number of periods of all CPUs, on which the time to read depends */
-    int64_t cpu_ns; /* CPU time while counting; of whole CPUs, also idle time (-1: unknown) */
+    int64_t cpu_ns;   /* CPU time while counting; of whole CPUs, also idle time (-1: unknown) */
     int gap_count;
     char plan[RPS_NAME_SIZE];
 };
@@ -229,15 +229,15 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
 int rps_reader_find_live(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
                          struct rps_error *err);
 
-/* Find all runs that a text means. *ret_run_id is a new array for free(), in ascending order and
+/* Find all runs that a text means. *ret_run_id is an array in the arena, in ascending order and
  * without duplicates. The text is a label, a tag, label:TEXT, a range 1-5, a text for
  * rps_reader_find, or a comma-separated list of these. Return RPS_USAGE for any other text. */
-int rps_reader_find_group(struct rps_reader *reader, const char *text, int64_t **ret_run_id,
-                          size_t *ret_count, struct rps_error *err);
+int rps_reader_find_group(struct rps_arena *arena, struct rps_reader *reader, const char *text,
+                          int64_t **ret_run_id, size_t *ret_count, struct rps_error *err);
 
-/* List all run_ids in ascending order, in a new array (free()); *ret_count may be 0. */
-int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
-                    struct rps_error *err);
+/* List all run_ids in ascending order, in an array in the arena; *ret_count may be 0. */
+int rps_reader_runs(struct rps_arena *arena, struct rps_reader *reader, int64_t **ret_run_id,
+                    size_t *ret_count, struct rps_error *err);
 
 /* Set a function that returns whether a recorder is dead. Without this function, a dead recorder is
  * recognised only by missing heartbeats, up to 45 s later. Call this function once, before the
@@ -297,19 +297,18 @@ struct rps_note {
     int32_t cpu; /* CPU of a gap; RPS_CPU_ALL: all CPUs */
     int64_t start_ns;
     int64_t length_ns; /* length of a gap; 0 for a mark */
-    char *text;        /* text of a mark, or reason of a gap (owned) */
+    char *text;        /* text of a mark, or reason of a gap */
 };
 
 struct rps_notes {
     size_t count;
-    struct rps_note *note; /* owned */
+    struct rps_note *note;
 };
 
-int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                     struct rps_error *err);
-int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                    struct rps_error *err);
-void rps_notes_free(struct rps_notes *notes);
+int rps_reader_marks(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                     struct rps_notes *ret, struct rps_error *err);
+int rps_reader_gaps(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_notes *ret, struct rps_error *err);
 
 /* Return the size of the store's database and the size of its free space, in bytes. */
 int rps_reader_space(struct rps_reader *reader, uint64_t *ret_bytes, uint64_t *ret_free_bytes,
@@ -357,22 +356,22 @@ int rps_store_shrink(const char *path, struct rps_error *err);
 
 /* --- merging ---------------------------------------------------------------------------------- */
 
-enum rps_merge_result { /* the first three: the run was copied */
-    RPS_MERGE_ADDED,     /* the run was added to the store */
-    RPS_MERGE_REPLACED,  /* the run replaced a run with less data */
-    RPS_MERGE_COPIED,    /* The store had a different run with an equal uuid. The run was added
+enum rps_merge_result {                     /* the first three: the run was copied */
+                        RPS_MERGE_ADDED,    /* the run was added to the store */
+                        RPS_MERGE_REPLACED, /* the run replaced a run with less data */
+                        RPS_MERGE_COPIED, /* The store had a different run with an equal uuid. The run was added
                             as a copy under a new uuid, and the tag copy_of has the old uuid. */
-    RPS_MERGE_PRESENT,   /* left out: the store already had the run, or a longer one */
-    RPS_MERGE_RECORDING, /* left out: the run is still being recorded in one of the stores */
-    RPS_MERGE_UNSOUND,   /* left out: the run has rows that no recorder writes */
+                        RPS_MERGE_PRESENT, /* left out: the store already had the run, or a longer one */
+                        RPS_MERGE_RECORDING, /* left out: the run is still being recorded in one of the stores */
+                        RPS_MERGE_UNSOUND, /* left out: the run has rows that no recorder writes */
 };
 
-/* What a merge did with one run of the other store. */
+/* The result of a merge for one run of the other store. */
 struct rps_merge_run {
     enum rps_merge_result result;
     int64_t run_id;            /* number of the run in this store; -1: not in this store */
     int64_t replaced_run_id;   /* number of the run that was replaced; -1: none */
-    int64_t differing_run_id;  /* for a copy: number of the run here that had the uuid; else -1 */
+    int64_t differing_run_id;  /* for a copy: number of the run here with the uuid; otherwise -1 */
     const char *why;           /* first finding of the check, for RPS_MERGE_UNSOUND */
     const struct rps_run *run; /* the run in the other store, valid until the call returns */
     const struct rps_run_summary *summary;

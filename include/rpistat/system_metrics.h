@@ -40,7 +40,7 @@
     METRIC(IN_CHILD, "in_child", "Waiting for children", "threads", RPS_SYSTEM_GAUGE, "wchan",     \
         "Threads that waited for a process that they had started.", .column = {"in_child", "", 1}) \
     METRIC(IN_OTHER, "in_other", "Asleep otherwise", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
-        "Threads that slept in anything else.", .column = {"in_other", "", 1})                     \
+        "Threads that slept for other reasons.", .column = {"in_other", "", 1})                    \
     METRIC(RSS, "rss", "RSS summed over processes", "KiB", RPS_SYSTEM_GAUGE, "statm",              \
         "RSS summed over processes. A shared page is counted once per process.",                   \
         .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                                  \

@@ -33,7 +33,7 @@ int rps_system_pace_due(const struct rps_system_pace *pace, int64_t time_ns);
 /* Record a reading at time_ns that took cost_ns of CPU time. The factor grows as soon as the mean
  * of the latest costs (at least three) exceeds the permitted time. The factor shrinks when half of
  * it would suffice for 16 readings. If the interval between readings changed, and the new or the
- * old interval is at least a second, `note` becomes "signals are read every 1.300 s: " and `what`
- * ("100 processes"). */
+ * old interval is at least a second, `note` becomes "system metrics are read every 1.300 s: " and
+ * `what` ("100 processes"). */
 void rps_system_pace_spent(struct rps_system_pace *pace, int64_t time_ns, int64_t cost_ns,
                            const char *what, char *note, size_t size);

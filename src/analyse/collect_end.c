@@ -246,6 +246,8 @@ static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_
         kept++;
         if (source->faults && !source->named)
             out->signals.fault_signal = kept;
+        if (source->kind == RPS_SOURCE_USE)
+            out->signals.use_signal = kept;
     }
     out->signals.count = count;
     out->signals.signal_count = kept;

@@ -25,6 +25,7 @@ static void allocate(const struct rps_signals *const *run, size_t count, struct 
     out->signal_count = signals;
     out->memory_signal = run[0]->memory_signal;
     out->fault_signal = run[0]->fault_signal;
+    out->use_signal = run[0]->use_signal;
     for (size_t r = 0; r < count; r++) {
         out->count += run[r]->count;
         weighted |= run[r]->weight != NULL;

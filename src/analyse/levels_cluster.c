@@ -28,6 +28,12 @@
 #define ALIKE_OF_OTHERS 1
 #define ALIKE_BESIDE    .1
 
+/* With tables of counts, the cost of signals has this weight for labels. The same code has the same
+ * functions, but its signals change from time to time: memory is touched for the first time, or
+ * caches are cold. CPU use and the number of seen signals have their full weight, because a
+ * workload that waits has few samples. */
+#define SIGNALS_BESIDE_COUNTS .3
+
 /* Usual difference of neighbours per observation, if the run has no neighbouring segments. */
 #define USUAL .25
 
@@ -322,23 +328,20 @@ static int are_apart(struct labelling *l, size_t k)
 
 /* If all neighbours differ without the memory signal, do not use it for labels. Then repeated work
  * is one class even if memory grew in between. If some neighbours differ only in memory, keep the
- * signal, because it defines the phases. `without` receives the tree without memory. */
-static void leave_out_memory(struct labelling *l, struct rps_level_tree *without)
+ * signal, because it defines the phases. `own` is the tree of l, which is changed. */
+static void leave_out_memory(struct labelling *l, struct rps_level_tree *own)
 {
-    struct labelling other = *l;
+    double *worth = &own->worth[own->memory_signal - 1];
+    const double with = *worth;
+    uint8_t *apart = rps_arena_get(l->arena, l->stretches, sizeof(*apart));
 
-    *without = *l->tree;
-    without->worth = rps_arena_get(l->arena, without->width, sizeof(*without->worth));
-    memcpy(without->worth, l->tree->worth, without->width * sizeof(*without->worth));
-    without->worth[without->memory_signal - 1] = 0;
-    other.tree = without;
     find_limit(l);
-    find_limit(&other);
-    for (size_t k = 0; k + 1 < l->stretches; k++) {
-        if (are_neighbours(l, k) && are_apart(l, k) && !are_apart(&other, k))
-            return;
-    }
-    l->tree = without;
+    for (size_t k = 0; k + 1 < l->stretches; k++)
+        apart[k] = are_neighbours(l, k) && are_apart(l, k);
+    *worth = 0;
+    find_limit(l);
+    for (size_t k = 0; k + 1 < l->stretches; k++)
+        *worth = apart[k] && !are_apart(l, k) ? with : *worth;
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -465,12 +468,20 @@ int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first,
                           .stretches = count,
                           .is_split = is_split};
     int *number = rps_arena_get(l.arena, count, sizeof(*number)), labels;
-    struct rps_level_tree without;
+    struct rps_level_tree own = *tree;
 
     l.both = rps_arena_get(l.arena, 3 * tree->width, sizeof(*l.both));
     l.apart = rps_arena_get(l.arena, count, sizeof(*l.apart));
-    if (tree->memory_signal > 0 && tree->mix_count > 0)
-        leave_out_memory(&l, &without);
+    if (tree->mix_count > 0) {
+        l.tree = &own;
+        own.worth = rps_arena_get(l.arena, tree->width, sizeof(*own.worth));
+        for (size_t s = 0; s < tree->width; s++)
+            own.worth[s] =
+                tree->worth[s] *
+                (s + 1 == tree->use_signal || s + 1 == tree->width ? 1 : SIGNALS_BESIDE_COUNTS);
+        if (tree->memory_signal > 0)
+            leave_out_memory(&l, &own);
+    }
     add_makers(&l);
     merge_alike(&l);
     memset(number, -1, count * sizeof(*number));

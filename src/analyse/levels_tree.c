@@ -297,6 +297,7 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
     size_t width = signals->signal_count + 1, leaves = fine->count, to = signals->signal_count;
     struct rps_level_tree tree = {.signals = signals->signal_count,
                                   .memory_signal = signals->memory_signal,
+                                  .use_signal = signals->use_signal,
                                   .mix_count = signals->table_count,
                                   .edge = edge_of(signals),
                                   .in_blocks = signals->in_blocks};

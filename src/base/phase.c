@@ -149,7 +149,8 @@ int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number)
     const struct rps_phase *phase = phases->phase, *end = phase + phases->count - 1;
     const uint64_t *outlier = phases->outlier;
     size_t known = phases->outlier_ns ? phases->outlier_count : 0;
-    size_t at = known > 0 ? rps_array_find(outlier, known, sizeof(*outlier), is_before, &number) : 0;
+    size_t at =
+        known > 0 ? rps_array_find(outlier, known, sizeof(*outlier), is_before, &number) : 0;
 
     if (at < known && outlier[at] == number)
         return phases->outlier_ns[2 * at];

@@ -22,7 +22,6 @@
 #include "rpistat/run.h"
 #include "rpistat/sampler.h"
 #include "rpistat/process.h"
-#include "rpistat/code_hooks.h"
 
 /* The user's configuration file: long options, one per line. */
 

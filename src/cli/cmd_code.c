@@ -38,7 +38,7 @@ static const struct rps_option options[] = {
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
     {"tree", 0, NULL, "show calls as a tree (1 % of the samples and more)", NULL, RPS_OPTION_FLAG,
      AT(is_tree)},
-    {"wall", 0, NULL, "show waiting too (for runs of record --wall)", NULL, RPS_OPTION_FLAG,
+    {"wall", 0, NULL, "include off-CPU time (for runs of record --wall)", NULL, RPS_OPTION_FLAG,
      AT(is_wall)},
     {"latency", 0, NULL, "show for how long code lengthens the run", NULL, RPS_OPTION_FLAG,
      AT(is_latency)},
@@ -48,8 +48,8 @@ static const struct rps_option options[] = {
      .check = rps_cpus_check},
     {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(region)},
-    {"format", 0, "NAME", "as of report, or" RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD), "text",
-     RPS_OPTION_CHOICE, AT(format), .words = FORMATS, .gone_word = RPS_EXPORT_GONE,
+    {"format", 0, "NAME", "text json csv markdown html" RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD),
+     "text", RPS_OPTION_CHOICE, AT(format), .words = FORMATS, .gone_word = RPS_EXPORT_GONE,
      .gone_text = RPS_EXPORT_GONE_TEXT},
     {"resolve", 0, NULL, "look up symbols again, and store them", NULL, RPS_OPTION_FLAG,
      AT(is_resolving), .is_once = 1},
@@ -130,7 +130,7 @@ static int resolve_names(struct rps_cli *cli, struct rps_code *code)
     if (result >= 0 && rps_store_set_locations(cli->input, cli->run_id, code, &err) < 0) {
         rps_progress_end(cli);
         if (!cli->quiet)
-            rps_output_print("the names are not kept with the run: %s", err.message);
+            rps_output_print("cannot store the symbols with the run: %s", err.message);
     }
     rps_progress_end(cli);
     return result < 0 ? result : 0;
@@ -290,10 +290,12 @@ static int find_part_shares(struct rps_cli *cli, struct job *job)
         result = rps_latency_read(cli->arena, cli->reader, cli->run_id, &job->code, &job->part,
                                   &cli->err);
     if (result == 0 && job->part.count == 0)
-        result = rps_error_set(&cli->err, RPS_FAILED,
-                               "run %" PRId64
-                               " has no measurement period in this part; choose another part",
-                               cli->run_id);
+        result =
+            rps_error_set(&cli->err, RPS_FAILED,
+                          "run %" PRId64
+                          " has no measurement period in this selection; choose another time range "
+                          "or phase",
+                          cli->run_id);
     if (result == 0)
         result = rps_run_part_time(cli->arena, cli->reader, cli->run_id, &job->choice, &job->part,
                                    &job->cpus, &job->time, &cli->err);
@@ -418,8 +420,8 @@ const struct rps_command rps_command_code = {
     .usage = "[OPTIONS] [PHASE]",
     .description =
         "Show where the samples of a run are: in which functions and lines, and which\n"
-        "functions each phase ran. PHASE selects one phase: B is every B, B.2 the second\n"
-        "one, and 2-4 are numbers from 0, as `phases` prints them in JSON.",
+        "functions each class ran. PHASE selects phases: B is every phase B, B.2 is the\n"
+        "second one, and 2-4 are numbers from 0, as `phases` prints them in JSON.",
     .examples = "  rpistat code\n"
                 "  rpistat code B --lines\n"
                 "  rpistat code --tree --from 10s --to 20s\n"

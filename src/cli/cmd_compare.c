@@ -39,7 +39,7 @@ static const struct rps_option options[] = {
      AT(format), .words = RPS_DOCUMENT_FORMATS},
     {"all", 0, NULL, "show all metrics of all phases, also unchanged ones", NULL, RPS_OPTION_FLAG,
      AT(all)},
-    {"level", 0, "N", "use the level of N phases, or fine (default readable)", NULL,
+    {"level", 0, "N", "use the level of N phases, or fine (default automatic)", NULL,
      RPS_OPTION_OTHER, AT(find.level), .set = rps_phases_level, .words = "fine"},
     {"no-phases", 0, NULL, "compare whole runs only", NULL, RPS_OPTION_FLAG, AT(find.no_phases)},
     {"no-samples", 0, NULL, "compare counters only, not code", NULL, RPS_OPTION_FLAG,
@@ -339,8 +339,8 @@ static int find_sides(struct rps_cli *cli, struct job *job)
     else if (result == 0)
         result = rps_reader_open(&b->reader, b->store, &cli->err);
     for (int i = 0; i < 2 && result == 0; i++)
-        result = rps_reader_find_group(job->side[i].reader, job->side[i].text, &job->side[i].run_id,
-                                       &job->side[i].count, &cli->err);
+        result = rps_reader_find_group(cli->arena, job->side[i].reader, job->side[i].text,
+                                       &job->side[i].run_id, &job->side[i].count, &cli->err);
     if (result == 0 && settings->baseline && job->is_one_store)
         leave_out(a, b);
     if (result == 0 && a->count == 0)
@@ -434,7 +434,6 @@ static int run_compare(struct rps_cli *cli)
                                    (size_t)settings->fail_if.count, settings->inconclusive);
     rps_comparison_free(&job.comparison);
     for (int i = 0; i < 2; i++) {
-        free(job.side[i].run_id);
         if (i == 0 || !job.is_one_store)
             rps_reader_close(job.side[i].reader);
     }
@@ -459,7 +458,7 @@ const struct rps_command rps_command_compare = {
                 "  rpistat compare 1 3 -o compare.html",
     .input = RPS_INPUT_NONE,
     .output = RPS_OUTPUT_STREAM,
-    .output_help = "by its ending: .csv, .png",
+    .output_help = "by its suffix: .csv, .png",
     .operand_max = 2,
     .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),

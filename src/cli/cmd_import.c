@@ -25,7 +25,7 @@ static const struct rps_option options[] = {
      AT(import.map)},
     {"skip-bad", 0, NULL, "leave out bad cells, and rows without a time", NULL, RPS_OPTION_FLAG,
      AT(import.skip_bad)},
-    {"separator", 0, "C", "separator of cells (default detected)", NULL, RPS_OPTION_CHAR,
+    {"separator", 0, "C", "cell separator (default detected)", NULL, RPS_OPTION_CHAR,
      AT(import.separator), .words = ", ; | tab"},
     {"decimal", 0, "C", "decimal mark (default detected)", NULL, RPS_OPTION_CHAR,
      AT(import.decimal), .words = ". ,"},

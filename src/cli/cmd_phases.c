@@ -45,7 +45,7 @@ static void store_detection(struct rps_cli *cli, const struct rps_phase_output *
     if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {
         rps_progress_end(cli);
         if (!cli->quiet)
-            rps_output_print("the phases are not kept with the run: %s", err.message);
+            rps_output_print("cannot store the phases with the run: %s", err.message);
     }
 }
 
@@ -66,7 +66,6 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->method = find->detect.exact ? "exact" : "screened";
     output->phases = shown_of(found);
     output->fine = &found->levels.level[found->levels.count - 1];
-    output->details = &found->details;
     output->level_count = found->tree_count;
     output->level = found->tree;
     output->level_shown = found->tree_shown;
@@ -324,9 +323,9 @@ const struct rps_command rps_command_phases = {
     .answers = "Which phases does a run have, when, and how do they differ?",
     .usage = "[OPTIONS]",
     .description =
-        "Find the phases of a run: segments in which its event rates stay alike. Phases\n"
-        "that behave alike have the same letter. The result is stored with the run; other\n"
-        "commands accept --from phase:B and --to phase:B.",
+        "Find the phases of a run: segments in which event rates and code stay similar.\n"
+        "Phases that behave alike have the same letter. The result is stored with the\n"
+        "run; other commands accept --from phase:B and --to phase:B.",
     .examples = "  rpistat phases\n"
                 "  rpistat phases --metric cpi,dc_miss_ratio --min-length 2s --format json\n"
                 "  rpistat report --from phase:B --to phase:B\n"

@@ -155,8 +155,8 @@ const struct rps_command rps_command_plot = {
                    "\n"
                    "Kinds:" RPS_PLOT_KINDS(HELP),
     .examples = "  rpistat plot -o run.svg\n"
-                "  rpistat plot -o run.html                   a page to zoom and look around in\n"
-                "  rpistat plot --x-axis clock                by the clock on the wall\n"
+                "  rpistat plot -o run.html                   a page to zoom into\n"
+                "  rpistat plot --x-axis clock                time of day on the x axis\n"
                 "  rpistat plot --kind scatter --metric cpi,dc_miss_ratio\n"
                 "  rpistat plot --function inflate            when a function ran\n"
                 "  rpistat plot -o - --from 10s --to 20s      draw in the terminal",

@@ -75,7 +75,7 @@ static const struct rps_option options[] = {
      .is_once = 1},
     {"yes", 0, NULL, "confirm that repeated samples may count twice", NULL, RPS_OPTION_FLAG,
      AT(yes), .is_once = 1},
-    {"retry-for", 0, "T", "retry for T (default 10m; with --follow, always)", NULL,
+    {"retry-for", 0, "T", "retry for T (default 10m; with --follow, no limit)", NULL,
      RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS, .old_name = "give-up"},
     {"timeout", 0, "T", "longest time for one request", "60s", RPS_OPTION_DURATION,
      AT(push.timeout_ns), EVERY_MIN_NS, 3600 * RPS_NS_PER_S},
@@ -286,10 +286,10 @@ static int choose(struct rps_cli *cli, struct one **ret, size_t *ret_count)
     const struct settings *settings = cli->settings;
     int64_t one = 0, *run_id = NULL;
     size_t count = 1;
-    int result = settings->all ? rps_reader_runs(cli->reader, &run_id, &count, &cli->err)
-                 : settings->push.follow
-                     ? rps_reader_find_live(cli->reader, cli->run_text, &one, &cli->err)
-                     : rps_reader_find(cli->reader, cli->run_text, &one, &cli->err);
+    int result =
+        settings->all ? rps_reader_runs(cli->arena, cli->reader, &run_id, &count, &cli->err)
+        : settings->push.follow ? rps_reader_find_live(cli->reader, cli->run_text, &one, &cli->err)
+                                : rps_reader_find(cli->reader, cli->run_text, &one, &cli->err);
 
     if (result < 0)
         return result;
@@ -297,7 +297,6 @@ static int choose(struct rps_cli *cli, struct one **ret, size_t *ret_count)
     *ret = rps_arena_get(cli->arena, count, sizeof(**ret));
     for (size_t i = 0; i < count; i++)
         (*ret)[i].run_id = run_id ? run_id[i] : one;
-    free(run_id);
     return 0;
 }
 

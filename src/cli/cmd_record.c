@@ -212,7 +212,7 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
         return rc;
     if (rps_run_set_command(run, r->argv ? argc : r->simulated, r->argv ? r->argv : simulated) < 0)
         return rps_error_memory(err);
-    if ((rc = rps_record_target_command(&r->target, run, err)) < 0)
+    if ((rc = rps_record_target_command(r->cli->arena, &r->target, run, err)) < 0)
         return rc;
     snprintf(run->target, sizeof(run->target), "%s", r->simulated ? "simulation" : r->target.text);
     snprintf(run->label, sizeof(run->label), "%s", r->settings->label);
@@ -611,13 +611,11 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
 {
     int rc;
 
-    if ((rc = rps_record_target_open(r->settings, &r->target, err)) < 0 ||
+    if ((rc = rps_record_target_open(r->cli->arena, r->settings, &r->target, err)) < 0 ||
         (rc = check_usage(r, argc, err)) < 0 || (rc = prepare_counters(r, err)) < 0 ||
         (rc = describe_run(r, argc, err)) < 0)
         return rc;
-    r->report_path = rps_record_path_beside(r->cli->output, ".txt");
-    if (!r->report_path)
-        return rps_error_memory(err);
+    r->report_path = rps_record_path_beside(r->cli->arena, r->cli->output, ".txt");
     if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
         (rc = check_stream(r->cli->output, "store", err)) < 0 ||
         (rc = check_report(r->report_path, err)) < 0)
@@ -669,6 +667,5 @@ out:
     rps_run_free(&r.run);
     if (r.signal_fd >= 0)
         close(r.signal_fd);
-    free(r.report_path);
     return rc;
 }

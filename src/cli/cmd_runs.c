@@ -1,6 +1,4 @@
 /* `rpistat runs`: lists the contents of a store, one line per run. */
-#include <stdlib.h>
-
 #include "cli.h"
 #include "runs_edit.h"
 #include "rpistat/report.h"
@@ -54,7 +52,6 @@ static int run(struct rps_cli *cli)
         result = rps_runs_change(cli, is_named, run_id, count);
     else if (result == 0)
         result = list_runs(cli, is_named, run_id, count);
-    free(run_id);
     return result;
 }
 
@@ -64,7 +61,7 @@ const struct rps_command rps_command_runs = {
     .answers = "Which runs does a store have, with which labels, tags and exit statuses?",
     .usage = "[OPTIONS] [RUN...]",
     .description = "List the runs of a store. RUN is a number, a label, a tag KEY=VALUE, last or\n"
-                   "last-N. Without RUN and without conditions, all runs are listed. The selected\n"
+                   "last-N. If no option and no RUN selects runs, all are listed. The selected\n"
                    "runs can also be labelled, tagged or deleted.",
     .examples = "  rpistat runs\n"
                 "  rpistat runs -i naive.data --tag build=42 --since 2d\n"

@@ -143,9 +143,9 @@ const struct rps_command rps_command_status = {
     .answers = "What is being recorded on this machine now?",
     .usage = "[OPTIONS]",
     .description =
-        "List the recorders of this machine: user, process, run, store, how much each\n"
-        "writes per second, and how large the store is. For recorders whose entries you\n"
-        "may not read, only the process is listed.",
+        "List the recorders of this machine: user, process, run, store, bytes written per\n"
+        "second, and size of the store. If you may not read the registry file of a\n"
+        "recorder, only user, process and command line are listed.",
     .examples = "  rpistat status\n"
                 "  rpistat status --format json",
     .options = RPS_OPTIONS(options),

@@ -29,7 +29,7 @@ struct stop_settings {
 #define AT(member) RPS_AT(struct stop_settings, member)
 
 static const struct rps_option options[] = {
-    {"input", 'i', "FILE", "store of the run (default: all of your recordings)", NULL,
+    {"input", 'i', "FILE", "store of the run (default all of your recordings)", NULL,
      RPS_OPTION_TEXT, RPS_AT_COMMON(input), .is_once = 1},
     {"all", 0, NULL, "end all of your recordings", NULL, RPS_OPTION_FLAG, AT(is_all), .is_once = 1},
     {"timeout", 0, "T", "longest time to wait", "30s", RPS_OPTION_DURATION, AT(timeout_ns), 0,

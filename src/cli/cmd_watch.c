@@ -487,7 +487,7 @@ const struct rps_command rps_command_watch = {
                 "  rpistat watch --plot now.png        for a picture viewer that follows\n"
                 "  rpistat watch --http                prints the address to open\n"
                 "  rpistat watch --on phase -- sh -c 'echo phase $RPISTAT_PHASE'\n"
-                "  rpistat watch --until 'cpi>3' || echo it never was",
+                "  rpistat watch --until 'cpi>3' || echo \"the limit was not passed\"",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_PATH,
     .output_help = "the same as --plot",

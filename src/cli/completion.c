@@ -6,7 +6,6 @@
  * that begins with a colon requests such a completion. */
 #include "cli.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "embed.h"
@@ -55,7 +54,7 @@ static void offer_runs(const struct asked *asked)
     cli.settings = rps_arena_get(cli.arena, 1, cli.command->settings_size);
     if (rps_options_parse(&cli, asked->store != NULL ? 3 : 1, argv, &operands) == 0 &&
         rps_reader_open(&cli.reader, cli.input, &cli.err) == 0)
-        rps_reader_runs(cli.reader, &run_id, &count, &cli.err);
+        rps_reader_runs(cli.arena, cli.reader, &run_id, &count, &cli.err);
     for (size_t i = 0; i < count; i++) {
         struct rps_run run;
 
@@ -70,7 +69,6 @@ static void offer_runs(const struct asked *asked)
         }
         rps_run_free(&run);
     }
-    free(run_id);
     rps_reader_close(cli.reader);
     rps_arena_free(cli.arena);
 }

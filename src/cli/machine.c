@@ -17,20 +17,16 @@ void rps_machine_close(struct rps_machine *machine)
     machine->count = 0;
 }
 
-/* Add all backends, including unusable backends. Returns a negative value without memory. */
-static int add_backends(struct rps_machine *machine, const struct rps_pmu *const *pmu)
+/* Add all backends, including unusable backends. */
+static void add_backends(struct rps_machine *machine, const struct rps_pmu *const *pmu)
 {
     for (; *pmu != NULL && machine->count < RPS_BACKEND_MAX; pmu++) {
         struct rps_backend *backend = &machine->backend[machine->count++];
 
-        memset(backend, 0, sizeof(*backend));
-        backend->pmu = *pmu;
+        *backend = (struct rps_backend){.pmu = *pmu};
         if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
             backend->self = NULL;
-        if (backend->self == NULL && rps_error_is_memory(&backend->err))
-            return -1;
     }
-    return 0;
 }
 
 int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps_error *err)
@@ -46,10 +42,8 @@ int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps
         machine->count = result == 0;
         return result;
     }
-    if (add_backends(machine, rps_pmus) < 0 || add_backends(machine, rps_machine_others) < 0) {
-        rps_machine_close(machine);
-        return rps_error_memory(err);
-    }
+    add_backends(machine, rps_pmus);
+    add_backends(machine, rps_machine_others);
     return 0;
 }
 

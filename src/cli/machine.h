@@ -5,7 +5,6 @@
 #include "rpistat/document.h"
 #include "rpistat/pmu.h"
 #include "rpistat/system_reader.h"
-#include "cli.h"
 
 #define RPS_BACKEND_MAX 8
 

@@ -83,8 +83,8 @@ int rps_names_not_found(const char *word, struct rps_error *err)
         snprintf(question, sizeof(question), "did you mean ./%.200s? ", word);
     else
         rps_names_question(word, question, sizeof(question));
-    return rps_error_set(
-        err, RPS_CANNOT_FIND,
-        "%s: command not found in PATH, nor among rpistat's commands; %s`rpistat help` lists them",
-        word, question);
+    return rps_error_set(err, RPS_CANNOT_FIND,
+                         "%s: command not found in PATH, nor among rpistat's commands; %s`rpistat "
+                         "help` lists the commands",
+                         word, question);
 }

@@ -583,10 +583,11 @@ static const struct rps_option *find_configured(struct rps_cli *cli,
         row = find_name(list, line->name);
     }
     if (row != NULL && row->letter == 'o' && line->section == NULL)
-        rps_config_error(&cli->config, line, &cli->err,
-                         "'%s' means a store for some commands, and a text for others; write it "
-                         "below a line [COMMAND]",
-                         line->name);
+        rps_config_error(
+            &cli->config, line, &cli->err,
+            "'%s' means a store for some commands, and another file for others; write it "
+            "below a line [COMMAND]",
+            line->name);
     else if (row != NULL && !row->is_once &&
              (takes(row) == optional_argument || (row->argument != NULL) == (line->value != NULL)))
         return row;
@@ -595,14 +596,15 @@ static const struct rps_option *find_configured(struct rps_cli *cli,
                          line->section);
     else if (row == NULL && line->section == NULL)
         rps_config_error(&cli->config, line, &cli->err,
-                         "no command has an option '%s'; 'man rpistat' lists them", line->name);
+                         "no command has an option '%s'; 'rpistat help COMMAND' lists options",
+                         line->name);
     else if (row == NULL)
         rps_config_error(&cli->config, line, &cli->err,
                          "%s has no option '%s'; 'rpistat %s --help' lists them", line->section,
                          line->name, line->section);
     else if (row->is_once)
         rps_config_error(&cli->config, line, &cli->err,
-                         "'%s' is allowed only in the command line; remove it from the file",
+                         "'%s' is allowed only on the command line; remove it from the file",
                          line->name);
     else
         rps_config_error(&cli->config, line, &cli->err,

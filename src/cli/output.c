@@ -92,8 +92,7 @@ int rps_output_differs(const char *input, const char *output, struct rps_error *
     if (input == NULL || is_standard_output(output) || stat(input, &in) < 0 ||
         stat(output, &out) < 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
         return 0;
-    return rps_error_set(err, RPS_USAGE, "-o '%s' is also the input; choose another file",
-                         output);
+    return rps_error_set(err, RPS_USAGE, "-o '%s' is also the input; choose another file", output);
 }
 
 void rps_output_guard_streams(void)

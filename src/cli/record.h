@@ -76,9 +76,9 @@ void rps_control_close(struct rps_control *control);
 
 struct rps_record_target {
     struct rps_target target; /* target, whose arrays are the members below */
-    pid_t *pid;               /* numbers of the recorded processes; owned */
+    pid_t *pid;               /* numbers of the processes of -p */
     int *cpu;                 /* numbers of the recorded CPUs; owned */
-    int *pidfd;               /* pidfds of the processes of -p; owned */
+    int *pidfd;               /* pidfds of the processes of -p */
     int pidfd_count;
     char text[RPS_RUN_TEXT_SIZE]; /* text for run.target */
 };
@@ -86,13 +86,13 @@ struct rps_record_target {
 /* Find the target of the settings, open it and check it: processes exist, CPUs are online, the
  * control group exists. For a command (no -p, -a, -C, -G) the kind is RPS_TARGET_LAUNCH, and the
  * caller fills in the process. Free with rps_record_target_close. */
-int rps_record_target_open(const struct rps_record_settings *settings,
+int rps_record_target_open(struct rps_arena *arena, const struct rps_record_settings *settings,
                            struct rps_record_target *ret, struct rps_error *err);
 
 /* Store in the run the command line of the process of -p; for several processes, store one word per
  * process. A process without a command line adds nothing. */
-int rps_record_target_command(const struct rps_record_target *target, struct rps_run *run,
-                              struct rps_error *err);
+int rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
+                              struct rps_run *run, struct rps_error *err);
 
 void rps_record_target_close(struct rps_record_target *target);
 
@@ -191,8 +191,8 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err);
 int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err);
 
 /* Return the path of a file next to the store: rpistat.txt for rpistat.data, other.txt for
- * other.data; any other name gets .txt appended. The caller frees the path; NULL: no memory. */
-char *rps_record_path_beside(const char *store, const char *ending);
+ * other.data; any other name gets .txt appended. */
+char *rps_record_path_beside(struct rps_arena *arena, const char *store, const char *ending);
 
 /* Record that the recording is over. After this call, a lack of memory (rpistat/arena.h) ends the
  * process with the exit status of its workload. */
@@ -229,7 +229,7 @@ struct rps_series_side {
     char **argv;
     char label[RPS_RUN_TEXT_SIZE]; /* label of the side's runs, or "" */
     size_t count;
-    int64_t *run_id; /* numbers of the recorded runs; the series owns the array */
+    int64_t *run_id; /* numbers of the recorded runs */
 };
 
 /* Record as often as the settings require, one run after the other, until a run fails or a signal

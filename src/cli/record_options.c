@@ -167,7 +167,7 @@ static int check_record(struct rps_cli *cli)
                              "some CPUs; record with -a");
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--delay off counts nothing until a message arrives; add --control");
+                             "--delay off counts nothing until the command enable; add --control");
     if (settings->alternate && settings->repeat == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--alternate belongs to --repeat; add --repeat 10, for example");
@@ -192,10 +192,11 @@ const struct rps_command rps_command_record = {
     .summary = "record a program (the word 'record' may be omitted)",
     .answers = "How does a program, a process or a machine behave over time?",
     .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
-    .description = "Run COMMAND, count events per period in a store, and write the report to\n"
-                   "rpistat.txt. The exit status is that of COMMAND. -p records running\n"
-                   "processes until they end; -a, -C and -G record CPUs or a control group while\n"
-                   "COMMAND runs, or until Ctrl-C.",
+    .description =
+        "Run COMMAND and record it: write one row per measurement period to the store,\n"
+        "and the report to rpistat.txt. The exit status is that of COMMAND. -p records\n"
+        "running processes until they end; -a, -C and -G record CPUs or a control group\n"
+        "while COMMAND runs, or until Ctrl-C.",
     .examples = "  rpistat ./naive\n"
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
                 "  rpistat record --repeat 5 --label before ./naive\n"

@@ -1,7 +1,6 @@
 /* The end of a recording, after the run is stored: the report next to the store, and the lines on
  * the terminal. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -12,21 +11,20 @@
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
-char *rps_record_path_beside(const char *store, const char *ending)
+char *rps_record_path_beside(struct rps_arena *arena, const char *store, const char *ending)
 {
     size_t length = strlen(store);
-    char *path = NULL;
 
     if (length > 5 && strcmp(store + length - 5, ".data") == 0)
         length -= 5;
-    return asprintf(&path, "%.*s%s", (int)length, store, ending) < 0 ? NULL : path;
+    return rps_arena_print(arena, "%.*s%s", (int)length, store, ending);
 }
 
 struct report {
     const struct rps_recording *recording;
     int64_t after_ns;
-    char *told; /* "+" for the last run of the store, otherwise "-"; then the lines of the
-                   answer; owned */
+    int is_last; /* 1: the run is the last one of the store */
+    char answer[RPS_REPORT_ANSWER_SIZE];
 };
 
 /* Write the report. after_ns is set to the value in the report, unless the workload continued after
@@ -35,11 +33,10 @@ static int report_run(void *context, struct rps_reader *reader, struct rps_error
 {
     struct report *report = context;
     const struct rps_recording *r = report->recording;
-    char answer[RPS_REPORT_ANSWER_SIZE];
     int64_t last = 0;
     struct rps_report_options options = {.to_ns = INT64_MAX,
                                          .locale = r->cli->locale,
-                                         .answer = answer,
+                                         .answer = report->answer,
                                          .after_ns = r->outlived ? NULL : &report->after_ns};
     struct rps_output output = {0};
     int rc;
@@ -49,10 +46,7 @@ static int report_run(void *context, struct rps_reader *reader, struct rps_error
         (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
-    if (rc == 0 && asprintf(&report->told, "%c%s", last == r->run.run_id ? '+' : '-', answer) < 0) {
-        report->told = NULL;
-        rc = rps_error_memory(err);
-    }
+    report->is_last = last == r->run.run_id;
     return rc;
 }
 
@@ -82,22 +76,20 @@ static char *reading_command(const struct rps_recording *r, int is_last, const c
 
 /* Show two lines on a terminal that the workload no longer uses: the answer of the report, and the
  * next command to type. No picture is suggested for a run without periods. */
-static void show_summary(const struct rps_recording *r, const char *told)
+static void show_summary(const struct rps_recording *r, int is_last, const char *answer)
 {
-    int is_last = told[0] == '+';
     char run[32] = "", report[1024], plot[1024] = "";
-    char *page = rps_record_path_beside(r->cli->output, ".html");
+    const char *page = rps_record_path_beside(r->cli->arena, r->cli->output, ".html");
 
-    if (page && !r->cli->quiet && !r->turn && rps_output_has_terminal()) {
-        if (r->run.run_id > 1)
-            snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
-        rps_output_print("%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
-        reading_command(r, is_last, "report", NULL, report, sizeof(report));
-        if (r->period_count > 0)
-            reading_command(r, is_last, "plot", page, plot, sizeof(plot));
-        rps_output_print("next: %s%s%s", report, plot[0] ? "; " : "", plot);
-    }
-    free(page);
+    if (r->cli->quiet || r->turn || !rps_output_has_terminal())
+        return;
+    if (r->run.run_id > 1)
+        snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
+    rps_output_print("%s%.*s", run, (int)strcspn(answer, "\n") - 1, answer);
+    reading_command(r, is_last, "report", NULL, report, sizeof(report));
+    if (r->period_count > 0)
+        reading_command(r, is_last, "plot", page, plot, sizeof(plot));
+    rps_output_print("next: %s%s%s", report, plot[0] ? "; " : "", plot);
 }
 
 int rps_record_exit_status(const struct rps_recording *r)
@@ -148,7 +140,7 @@ void rps_record_begin_reading(struct rps_recording *r)
 
 int rps_record_report(struct rps_recording *r, struct rps_error *err)
 {
-    struct report report = {r, r->before_end_ns, NULL};
+    struct report report = {.recording = r, .after_ns = r->before_end_ns};
     int rc;
 
     prctl(PR_SET_NAME, "rpistat report"); /* `status` ignores processes with this name */
@@ -156,7 +148,6 @@ int rps_record_report(struct rps_recording *r, struct rps_error *err)
     if (rc == 0 && !r->outlived) /* a failed report does not make the run invalid */
         rps_writer_set_after(r->writer, report.after_ns, NULL);
     if (rc == 0)
-        show_summary(r, report.told);
-    free(report.told);
+        show_summary(r, report.is_last, report.answer);
     return rc < 0 ? rps_record_without_report(r, rc, err) : 0;
 }

@@ -82,22 +82,21 @@ static void wait_for_recorder(struct series *s, struct rps_series_side *side, in
 static void report_end(struct series *s)
 {
     uint64_t all = s->repeat * s->count;
-    char why[64] = "a run that failed";
+    char why[64] = "a run failed and";
 
     if (s->step == STEP_WARM_UP)
-        snprintf(why, sizeof(why), "a run to warm up that failed");
+        snprintf(why, sizeof(why), "a warm-up run failed and");
     if (s->step == STEP_PREPARE)
-        snprintf(why, sizeof(why), "a --prepare command that failed (status %d)", s->status);
+        snprintf(why, sizeof(why), "the --prepare command failed (status %d) and", s->status);
     if (s->signal)
         snprintf(why, sizeof(why), "%s", rps_record_signal_name(s->signal));
     /* no message here if the command could not be executed, because that is already reported */
     if (s->done < all && s->status == 0 && !s->signal)
         rps_output_print("%zu of %" PRIu64 " runs are in the store", s->done, all);
-    else if (s->done < all &&
-             (s->done > 0 || s->step == STEP_PREPARE ||
-              (s->step == STEP_WARM_UP && s->status != 126 && s->status != 127)))
+    else if (s->done < all && (s->done > 0 || s->step == STEP_PREPARE ||
+                               (s->step == STEP_WARM_UP && s->status != 126 && s->status != 127)))
         rps_output_print("%s ended the series: %zu of %" PRIu64 " runs were recorded", why, s->done,
-                       all);
+                         all);
     if (s->done > 0 && !s->cli->quiet && rps_output_has_terminal())
         rps_series_summary(s->cli, s->side, s->count, s->done == all && s->status == 0);
 }
@@ -191,7 +190,7 @@ static int execute(struct series *s, char *const *argv)
 static int run(struct series *s, struct rps_series_side *side, enum step step, int *ret_status)
 {
     struct rps_record_settings *settings = s->cli->settings;
-    char *const prepare[] = {(char *)(uintptr_t)"/bin/sh", (char *)(uintptr_t)"-c",
+    char *const prepare[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c",
                              (char *)(uintptr_t)settings->prepare, NULL};
     int told[2];
 
@@ -246,11 +245,8 @@ int rps_record_series(struct rps_cli *cli)
     if (result == 0)
         result = rps_record_take_signals(&s.signal_fd, &s.before, &cli->err);
     prctl(PR_SET_NAME, "rpistat series"); /* `status` ignores processes with this name */
-    for (size_t i = 0; i < s.count && result == 0; i++) {
-        s.side[i].run_id = calloc(s.repeat, sizeof(*s.side[i].run_id));
-        if (!s.side[i].run_id)
-            result = rps_error_memory(&cli->err);
-    }
+    for (size_t i = 0; i < s.count; i++)
+        s.side[i].run_id = rps_arena_get(cli->arena, s.repeat, sizeof(*s.side[i].run_id));
     for (uint64_t i = 0; i < s.count * (s.warmup + s.repeat) && result == 0; i++) {
         struct rps_series_side *side = &s.side[i % s.count];
 
@@ -265,8 +261,6 @@ int rps_record_series(struct rps_cli *cli)
         report_end(&s);
         status = s.status == 0 && s.signal ? 128 + s.signal : s.status;
     }
-    for (size_t i = 0; i < s.count; i++)
-        free(s.side[i].run_id);
     if (s.signal_fd >= 0)
         close(s.signal_fd);
     return result < 0 ? result : status;

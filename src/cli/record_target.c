@@ -20,14 +20,6 @@
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 #define ONLINE_CPUS   "/sys/devices/system/cpu/online"
 
-static int add_int(int **list, int *count, int value, struct rps_error *err)
-{
-    if (!rps_array_add(list, (size_t)*count, sizeof(**list)))
-        return rps_error_memory(err);
-    (*list)[(*count)++] = value;
-    return 0;
-}
-
 static int online_cpus(int **ret, int *ret_count, struct rps_error *err)
 {
     char text[4096];
@@ -71,8 +63,10 @@ static int open_cpus(const struct rps_record_settings *settings, struct rps_reco
     return rc;
 }
 
-static int open_process(struct rps_record_target *t, const char *text, struct rps_error *err)
+static int open_process(struct rps_arena *arena, struct rps_record_target *t, const char *text,
+                        struct rps_error *err)
 {
+    size_t count = (size_t)t->pidfd_count;
     uint64_t pid;
     int fd, rc = rps_parse_uint64("-p", text, 1, INT32_MAX, &pid, NULL);
 
@@ -92,30 +86,25 @@ static int open_process(struct rps_record_target *t, const char *text, struct rp
                              : errno == EINVAL || errno == ENOENT
                                  ? "it is a thread; name its process"
                                  : strerror(errno));
-    rc = add_int(&t->pidfd, &t->pidfd_count, fd, err);
-    if (rc < 0) {
-        close(fd);
-        return rc;
-    }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (!rps_array_add(&t->pid, (size_t)t->target.pid_count, sizeof(*t->pid)))
-        return rps_error_memory(err);
-    t->pid[t->target.pid_count++] = (pid_t)pid;
+    t->pidfd = rps_arena_grow(arena, t->pidfd, count, sizeof(*t->pidfd));
+    t->pidfd[count] = fd;
+    t->pid = rps_arena_grow(arena, t->pid, count, sizeof(*t->pid));
+    t->pid[count] = (pid_t)pid;
+    t->target.pid_count = ++t->pidfd_count;
     return 0;
 }
 
-static int open_processes(const struct rps_record_settings *settings, struct rps_record_target *t,
-                          struct rps_error *err)
+static int open_processes(struct rps_arena *arena, const struct rps_record_settings *settings,
+                          struct rps_record_target *t, struct rps_error *err)
 {
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < settings->pid.count; i++) {
-        char *copy = strdup(settings->pid.text[i]), *rest = copy, *item;
+        char *rest = rps_arena_text(arena, settings->pid.text[i]), *item;
 
-        rc = copy ? 0 : rps_error_memory(err);
         while (rc == 0 && (item = strsep(&rest, ",")))
-            rc = open_process(t, item, err);
-        free(copy);
+            rc = open_process(arena, t, item, err);
     }
     return rc;
 }
@@ -164,20 +153,16 @@ static int check_apart(const char *const *name, const struct rps_target *target,
     return 0;
 }
 
-static int open_cgroup(const char *name, struct rps_record_target *t, struct rps_error *err)
+static int open_cgroup(struct rps_arena *arena, const char *name, struct rps_record_target *t,
+                       struct rps_error *err)
 {
     static const char *const folders[] = {"", CGROUP_FOLDER "/", CGROUP_FOLDER "/perf_event/",
                                           CGROUP_FOLDER "/unified/"};
     int fd = -1;
 
-    for (size_t i = name[0] == '/' ? 0 : 1; fd < 0 && i < 4; i++) {
-        char *path;
-
-        if (asprintf(&path, "%s%s", folders[i], name) < 0)
-            return rps_error_memory(err);
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        free(path);
-    }
+    for (size_t i = name[0] == '/' ? 0 : 1; fd < 0 && i < 4; i++)
+        fd = open(rps_arena_print(arena, "%s%s", folders[i], name),
+                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return rps_error_set(err, RPS_FAILED,
                              "-G %s: no such control group; name a directory below " CGROUP_FOLDER,
@@ -192,14 +177,14 @@ static void close_cgroups(struct rps_target *target)
         close(target->cgroup_fd[--target->cgroup_count]);
 }
 
-static int open_cgroups(const struct rps_texts *name, struct rps_record_target *t,
-                        struct rps_error *err)
+static int open_cgroups(struct rps_arena *arena, const struct rps_texts *name,
+                        struct rps_record_target *t, struct rps_error *err)
 {
     int rc = 0;
 
     t->target.kind = RPS_TARGET_CGROUP;
     for (int i = 0; i < name->count && rc == 0; i++)
-        rc = open_cgroup(name->text[i], t, err);
+        rc = open_cgroup(arena, name->text[i], t, err);
     if (rc == 0)
         rc = check_apart(name->text, &t->target, err);
     if (rc == 0 && is_root_cgroup(t->target.cgroup_fd[0])) {
@@ -243,7 +228,7 @@ static void describe_target(const struct rps_record_settings *settings, struct r
     }
 }
 
-int rps_record_target_open(const struct rps_record_settings *settings,
+int rps_record_target_open(struct rps_arena *arena, const struct rps_record_settings *settings,
                            struct rps_record_target *ret, struct rps_error *err)
 {
     struct rps_record_target t = {0};
@@ -251,10 +236,10 @@ int rps_record_target_open(const struct rps_record_settings *settings,
 
     if (settings->pid.count > 0) {
         t.target.kind = RPS_TARGET_ATTACH;
-        rc = rps_proc_is_own() ? open_processes(settings, &t, err)
+        rc = rps_proc_is_own() ? open_processes(arena, settings, &t, err)
                                : rps_error_set(err, RPS_FAILED, "-p: " RPS_PROC_FOREIGN);
     } else if (settings->cgroup.count > 0) {
-        rc = open_cgroups(&settings->cgroup, &t, err);
+        rc = open_cgroups(arena, &settings->cgroup, &t, err);
         if (rc == 0)
             rc = open_cpus(settings, &t, err);
     } else if (settings->all_cpus || settings->cpus) {
@@ -275,57 +260,45 @@ int rps_record_target_open(const struct rps_record_settings *settings,
 }
 
 /* Read the command line of a process; empty if the process has ended or is a kernel thread. */
-static int read_command(pid_t pid, struct rps_run *run, struct rps_error *err)
+static int read_command(struct rps_arena *arena, pid_t pid, struct rps_run *run,
+                        struct rps_error *err)
 {
     char path[64], **argv = NULL, *word = NULL;
     size_t room = 0;
-    int argc = 0, rc = 0;
+    int argc = 0;
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
     file = fopen(path, "re");
-    while (rc == 0 && file && getdelim(&word, &room, '\0', file) > 0) {
-        if (!rps_array_add(&argv, (size_t)argc, sizeof(*argv)) || !(argv[argc] = strdup(word)))
-            rc = rps_error_memory(err);
-        else
-            argc++;
+    while (file && getdelim(&word, &room, '\0', file) > 0) {
+        argv = rps_arena_grow(arena, argv, (size_t)argc, sizeof(*argv));
+        argv[argc++] = rps_arena_text(arena, word);
     }
-    while (argc > 0 && argv[argc - 1][0] == '\0') /* a process that changed its title has empty
-                                                     arguments at the end */
-        free(argv[--argc]);
-    if (rc == 0 && rps_run_set_command(run, argc, argv) < 0)
-        rc = rps_error_memory(err);
-    while (argc > 0)
-        free(argv[--argc]);
-    free(argv);
     free(word);
     if (file)
         fclose(file);
-    return rc;
+    while (argc > 0 && argv[argc - 1][0] == '\0')
+        argc--; /* a process that changed its title has empty arguments at the end */
+    return rps_run_set_command(run, argc, argv) < 0 ? rps_error_memory(err) : 0;
 }
 
-int rps_record_target_command(const struct rps_record_target *target, struct rps_run *run,
-                              struct rps_error *err)
+int rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
+                              struct rps_run *run, struct rps_error *err)
 {
     int count = target->target.pid_count, rc = 0;
     char text[4096], **line;
 
     if (count <= 1)
-        return count == 1 ? read_command(target->pid[0], run, err) : 0;
-    line = calloc((size_t)count, sizeof(*line));
-    if (!line)
-        return rps_error_memory(err);
+        return count == 1 ? read_command(arena, target->pid[0], run, err) : 0;
+    line = rps_arena_get(arena, (size_t)count, sizeof(*line));
     for (int i = 0; i < count && rc == 0; i++) {
-        rc = read_command(target->pid[i], run, err);
-        if (rc == 0 &&
-            !(line[i] = strdup(rps_text_command(text, sizeof(text), run->argc, run->argv))))
-            rc = rps_error_memory(err);
+        rc = read_command(arena, target->pid[i], run, err);
+        if (rc == 0)
+            line[i] =
+                rps_arena_text(arena, rps_text_command(text, sizeof(text), run->argc, run->argv));
     }
     if (rc == 0 && rps_run_set_command(run, count, line) < 0)
         rc = rps_error_memory(err);
-    for (int i = 0; i < count; i++)
-        free(line[i]);
-    free(line);
     return rc;
 }
 
@@ -334,8 +307,6 @@ void rps_record_target_close(struct rps_record_target *target)
     for (int i = 0; i < target->pidfd_count; i++)
         close(target->pidfd[i]);
     close_cgroups(&target->target);
-    free(target->pidfd);
-    free(target->pid);
     free(target->cpu);
     memset(target, 0, sizeof(*target));
 }

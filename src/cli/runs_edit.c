@@ -3,7 +3,6 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/store.h"
@@ -27,7 +26,7 @@ static int parse_sort(const char *option, const char *text, void *ret, struct rp
 }
 
 const struct rps_option rps_runs_options[] = {
-    {"run", 'r', "RUN", "select this run, as RUN does; may be repeated", NULL, RPS_OPTION_LIST,
+    {"run", 'r', "RUN", "select this run, like RUN; may be repeated", NULL, RPS_OPTION_LIST,
      AT(run), .is_once = 1},
     {"label", 0, "TEXT", "select runs with this label", NULL, RPS_OPTION_TEXT, AT(label),
      .is_once = 1},
@@ -133,7 +132,7 @@ int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count
     const struct rps_texts *list = &((const struct rps_runs_settings *)cli->settings)->run;
     int64_t *run_id = NULL;
     size_t count = 0, kept = 0;
-    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    int result = rps_reader_runs(cli->arena, cli->reader, &run_id, &count, &cli->err);
     char *chosen = rps_arena_get(cli->arena, count, 1);
 
     for (int i = 0; i < list->count && result == 0; i++)
@@ -145,10 +144,8 @@ int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count
         if (result > 0)
             run_id[kept++] = run_id[i];
     }
-    if (result < 0) {
-        free(run_id);
+    if (result < 0)
         return result;
-    }
     *ret_run_id = run_id;
     *ret_count = kept;
     return 0;
@@ -245,9 +242,8 @@ static int report_space(struct rps_cli *cli)
     uint64_t bytes = 0, unused = 0;
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    int result = rps_reader_runs(cli->arena, cli->reader, &run_id, &count, &cli->err);
 
-    free(run_id);
     if (result == 0)
         result = rps_reader_space(cli->reader, &bytes, &unused, &cli->err);
     if (result < 0 || cli->quiet)
@@ -256,7 +252,7 @@ static int report_space(struct rps_cli *cli)
     fprintf(cli->out, " has %zu run%s, and %s", count, count == 1 ? "" : "s",
             rps_text_size(size, sizeof(size), bytes));
     if (unused > 0)
-        fprintf(cli->out, ", of which %s are free for new runs (--shrink gives them to the disk)",
+        fprintf(cli->out, ", of which %s are free for new runs (--shrink returns them to the disk)",
                 rps_text_size(room, sizeof(room), unused));
     fputs(".\n", cli->out);
     return 0;

@@ -222,12 +222,12 @@ static const struct rps_phase *find_iteration(struct rps_cli *cli, const char *o
     }
     if (!found && turns == 0 && depth == 0)
         rps_error_set(&cli->err, RPS_FAILED,
-                      "%s: '%s' is not in run %lld, because no phases of the run repeat", option,
-                      text, (long long)cli->run_id);
+                      "%s: '%s' is not in run %lld, because the run has no loop", option, text,
+                      (long long)cli->run_id);
     else if (!found)
         rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, %s has %d %siterations",
                       option, text, (long long)cli->run_id,
-                      depth > 0 ? "where the iteration around it" : "which", turns,
+                      depth > 0 ? "in which that iteration" : "which", turns,
                       depth > 0 ? "inner " : "");
     return found;
 }
@@ -315,7 +315,7 @@ static int resolve_mark(struct resolving *of, const char *option, const char *te
     char names[NAMES_SIZE];
 
     if (of->marks.count == 0 &&
-        rps_reader_marks(of->cli->reader, run, &of->marks, &of->cli->err) < 0)
+        rps_reader_marks(of->cli->arena, of->cli->reader, run, &of->marks, &of->cli->err) < 0)
         return RPS_FAILED;
     found = find_mark(&of->marks, name, strlen(name), 0, after_ns, &mark);
     if (found == 0 && dot && rps_parse_uint64(option, dot + 1, 1, INT64_MAX, &number, NULL) == 0)
@@ -430,7 +430,6 @@ int rps_time_range_resolve(struct rps_cli *cli)
     if (result == 0)
         result = resolve_time(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
     rps_phase_levels_free(&of.levels);
-    rps_notes_free(&of.marks);
     rps_run_free(&of.run);
     return result == 0 ? rps_time_range_check(cli) : result;
 }

@@ -32,13 +32,6 @@ struct rps_verify {
                             intervals that contain the full-time count */
 };
 
-/* Count one run of a microbenchmark. The counts are added to *tally, which was made for the plan.
- * Returns 0; 1 if this machine cannot run the microbenchmark; or a negative value. */
-int rps_verify_count_run(const struct rps_pmu *pmu, const struct rps_plan *plan,
-                         const struct rps_micro *micro, uint64_t turns, int64_t period_ns,
-                         struct rps_tally *tally, struct rps_micro_result *result,
-                         struct rps_error *err);
-
 /* Compare the plan's events with the predictions of microbenchmarks. Each event set is counted all
  * the time, without rotation. Sets `judged` to the events that were compared. */
 int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err);

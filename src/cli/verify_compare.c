@@ -131,6 +131,71 @@ static void add_verify_row(struct rps_verify *verify, const char *workload,
         put_row(verify, workload, event, comparison);
 }
 
+/* --- one run of a microbenchmark -------------------------------------------------------------- */
+
+static void keep_period(void *context, const struct rps_period *period)
+{
+    rps_tally_add(context, period);
+}
+
+/* Release the waiting child, to which the counters are attached, and count until its end. */
+static int record_child(const struct rps_pmu *pmu, void *self, const struct rps_plan *plan,
+                        struct rps_micro_child *child, int64_t period_ns, struct rps_tally *tally,
+                        struct rps_error *err)
+{
+    struct rps_sink sink = {tally, keep_period, NULL, NULL};
+    struct rps_loop_options loop = {
+        .pmu = pmu,
+        .pmu_self = self,
+        .plan = plan,
+        .sink = &sink,
+        .period_ns = period_ns,
+        .counting = 1,
+    };
+    struct rps_real_event_loop *event_loop = NULL;
+    enum rps_loop_end end;
+    int64_t elapsed_ns;
+    int rc = rps_real_event_loop_open(&event_loop, &child->pidfd, 1, NULL, 0, err);
+
+    if (rc == 0 && (rc = pmu->start(self, 0, err)) == 0)
+        rc = rps_micro_release(child, err);
+    if (rc == 0) {
+        loop.event_loop = rps_real_event_loop_table(event_loop);
+        loop.start_ns = rps_clock_monotonic_ns();
+        rc = rps_loop_run(&loop, &end, &elapsed_ns, err);
+    }
+    rps_real_event_loop_close(event_loop);
+    return rc;
+}
+
+/* Count a run like a recording, by the same backends, multiplexer and loop, into *tally, which was
+ * made for the plan. Returns 0; 1 if this machine cannot run the microbenchmark; or negative. */
+static int count_run(const struct rps_pmu *pmu, const struct rps_plan *plan,
+                     const struct rps_micro *micro, uint64_t turns, int64_t period_ns,
+                     struct rps_tally *tally, struct rps_micro_result *result,
+                     struct rps_error *err)
+{
+    struct rps_micro_child child;
+    struct rps_error later;
+    void *self = NULL;
+    int rc = rps_micro_launch(&child, micro, turns, err), ended;
+    struct rps_target target = {
+        .kind = RPS_TARGET_LAUNCH,
+        .pid = &child.pid,
+        .pid_count = 1,
+    };
+
+    if (rc != 0)
+        return rc;
+    if ((rc = pmu->open(&self, NULL, err)) == 0 &&
+        (rc = pmu->attach(self, plan, &target, err)) == 0)
+        rc = record_child(pmu, self, plan, &child, period_ns, tally, err);
+    ended = rps_micro_finish(&child, result, rc < 0 ? &later : err);
+    if (self)
+        pmu->close(self);
+    return rc < 0 ? rc : ended;
+}
+
 /* --- predicted against measured --------------------------------------------------------------- */
 
 static int find_predicted_slot(const struct rps_plan *plan, const char *what)
@@ -196,8 +261,8 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
 
     for (int i = 0; rc == 0 && wrong && i < ATTEMPTS; i++) {
         rps_tally_reset(&tally);
-        rc = rps_verify_count_run(verify->pmu, plan, micro, micro->turns, RPS_PERIOD_DEFAULT_NS,
-                                  &tally, &result, err);
+        rc = count_run(verify->pmu, plan, micro, micro->turns, RPS_PERIOD_DEFAULT_NS, &tally,
+                       &result, err);
         count = rc == 0 ? compare_counts(plan, micro, &result, &tally, comparison) : 0;
         wrong = 0;
         for (int c = 0; c < count; c++)
@@ -248,9 +313,9 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 
-        for (int i = 0; rc == 0 && rps_micros[i]; i++)
-            if (concerns(one, rps_micros[i]))
-                rc = verify_micro(verify, one, n, rps_micros[i], err);
+        for (const struct rps_micro *micro = rps_micros; rc == 0 && micro->name; micro++)
+            if (concerns(one, micro))
+                rc = verify_micro(verify, one, n, micro, err);
         rps_plan_free(one);
     }
     return rc;
@@ -308,10 +373,10 @@ static int compare_rotation(struct rps_verify *verify, const struct rps_plan *on
     struct rps_micro_result result;
     int compared = 0, rc;
 
-    if ((rc = rps_verify_count_run(verify->pmu, one, micro, turns, ROTATION_PERIOD_NS, &full,
-                                   &result, err)) != 0 ||
-        (rc = rps_verify_count_run(verify->pmu, in_rotation, micro, turns, ROTATION_PERIOD_NS,
-                                   &rotated, &result, err)) != 0)
+    if ((rc = count_run(verify->pmu, one, micro, turns, ROTATION_PERIOD_NS, &full, &result, err)) !=
+            0 ||
+        (rc = count_run(verify->pmu, in_rotation, micro, turns, ROTATION_PERIOD_NS, &rotated,
+                        &result, err)) != 0)
         return rc;
     for (int s = 0, n = 0; s < one->set[0].event_count; s++) {
         struct rps_interval estimate;
@@ -375,68 +440,4 @@ int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
         rps_plan_free(one);
     }
     return rc;
-}
-
-/* `rpistat verify`: one run of a microbenchmark. The run is counted like a recording, by the same
- * backends, multiplexer and loop, into a tally instead of a store. */
-
-static void keep_period(void *context, const struct rps_period *period)
-{
-    rps_tally_add(context, period);
-}
-
-/* Release the waiting child, to which the counters are attached, and count until its end. */
-static int record_child(const struct rps_pmu *pmu, void *self, const struct rps_plan *plan,
-                        struct rps_micro_child *child, int64_t period_ns, struct rps_tally *tally,
-                        struct rps_error *err)
-{
-    struct rps_sink sink = {tally, keep_period, NULL, NULL};
-    struct rps_loop_options loop = {
-        .pmu = pmu,
-        .pmu_self = self,
-        .plan = plan,
-        .sink = &sink,
-        .period_ns = period_ns,
-        .counting = 1,
-    };
-    struct rps_real_event_loop *event_loop = NULL;
-    enum rps_loop_end end;
-    int64_t elapsed_ns;
-    int rc = rps_real_event_loop_open(&event_loop, &child->pidfd, 1, NULL, 0, err);
-
-    if (rc == 0 && (rc = pmu->start(self, 0, err)) == 0)
-        rc = rps_micro_release(child, err);
-    if (rc == 0) {
-        loop.event_loop = rps_real_event_loop_table(event_loop);
-        loop.start_ns = rps_clock_monotonic_ns();
-        rc = rps_loop_run(&loop, &end, &elapsed_ns, err);
-    }
-    rps_real_event_loop_close(event_loop);
-    return rc;
-}
-
-int rps_verify_count_run(const struct rps_pmu *pmu, const struct rps_plan *plan,
-                         const struct rps_micro *micro, uint64_t turns, int64_t period_ns,
-                         struct rps_tally *tally, struct rps_micro_result *result,
-                         struct rps_error *err)
-{
-    struct rps_micro_child child;
-    struct rps_error later;
-    void *self = NULL;
-    int rc = rps_micro_launch(&child, micro, turns, err), ended;
-    struct rps_target target = {
-        .kind = RPS_TARGET_LAUNCH,
-        .pid = &child.pid,
-        .pid_count = 1,
-    };
-
-    if (rc != 0)
-        return rc;
-    if ((rc = pmu->open(&self, NULL, err)) == 0 &&
-        (rc = pmu->attach(self, plan, &target, err)) == 0)
-        rc = record_child(pmu, self, plan, &child, period_ns, tally, err);
-    ended = rps_micro_finish(&child, result, rc < 0 ? &later : err);
-    if (self)
-        pmu->close(self);
-    return rc < 0 ? rc : ended;
 }

@@ -9,8 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
-
 /* Return 1 for an offset such as +01 or -05:30. */
 static int is_offset(const char *text)
 {

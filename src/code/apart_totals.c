@@ -5,7 +5,6 @@
 
 #include <fnmatch.h>
 #include <math.h>
-#include <string.h>
 
 #include "rpistat/apart.h"
 

@@ -526,9 +526,10 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     if (possible.stacks == RPS_STACKS_AUTO && !rps_unwind_is_possible())
         possible.stacks = RPS_STACKS_FP;
     if (options->waits && options->threshold > 0)
-        return rps_error_set(err, RPS_USAGE,
-                             "--wall needs samples at a fixed rate, because samples by a threshold "
-                             "measure no time; leave out :N or --wall");
+        return rps_error_set(
+            err, RPS_USAGE,
+            "--wall needs samples at a fixed rate, because one sample per N events "
+            "(:N) measures no time; leave out :N or --wall");
     if (!pmu->open_sampler)
         return rps_error_set(err, RPS_FAILED, "these counters do not support samples");
     samples = calloc(1, sizeof(*samples));

@@ -2,9 +2,7 @@
  * of module, and puts the results into the code. */
 #include "rpistat/code_output.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>

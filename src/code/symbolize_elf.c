@@ -5,7 +5,6 @@
  * After the last file is opened, the child's limit of descriptors is 0, so it cannot open anything.
  * Split debug information (.dwo) is not read, because the file itself contains the paths of .dwo
  * files. */
-#include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <gelf.h>

@@ -9,7 +9,6 @@
 #include "rpistat/code_store.h"
 #include "rpistat/latency.h"
 #include "rpistat/run_code.h"
-#include "rpistat/text.h"
 #include "rpistat/walk.h"
 
 /* If at most this number of samples is missing in a row, chance may be the reason. So the missing

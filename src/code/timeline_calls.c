@@ -9,7 +9,6 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
-#include "rpistat/run_code.h"
 #include "rpistat/text.h"
 
 #define GAP           10

@@ -503,7 +503,8 @@ static void report_load(struct answer *answer)
         (cpu < 0 || !rps_comparison_is_changed(&change[cpu])))
         metric = "'Elapsed without waiting'";
     say(answer,
-        "; other programs took at least %.0f %% of the CPU time that one side needed: compare %s, "
+        "; other programs took at least %.0f %% of the CPU time that one side could have used: "
+        "compare %s, "
         "not elapsed time",
         100 * comparison->taken, metric);
 }

@@ -86,11 +86,12 @@ static int choose_runs(struct rps_history *history, const char **ret_key, struct
     char question[256];
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = rps_reader_find_group(history->reader, history->name, &run_id, &count, err);
+    int result =
+        rps_reader_find_group(history->arena, history->reader, history->name, &run_id, &count, err);
 
     if (result == 0) {
         result = read_runs(history, run_id, count, NULL, err);
-    } else if (rps_reader_runs(history->reader, &run_id, &count, &none) == 0 &&
+    } else if (rps_reader_runs(history->arena, history->reader, &run_id, &count, &none) == 0 &&
                read_runs(history, run_id, count, &near, &none) == 0) {
         if (history->run_count + history->unfinished + history->failed > 0) {
             *ret_key = history->name;
@@ -101,7 +102,6 @@ static int choose_runs(struct rps_history *history, const char **ret_key, struct
                           history->name, question);
         }
     }
-    free(run_id);
     if (result == 0 && history->run_count < 2)
         return rps_error_set(
             err, RPS_FAILED,

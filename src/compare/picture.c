@@ -323,7 +323,7 @@ int rps_comparison_draw(const struct rps_comparison_plot *plot, struct rps_error
     if (format)
         return draw_picture(plot, format, err);
     if (!dot || strcasecmp(dot, ".html") != 0)
-        return rps_error_set(err, RPS_USAGE, "%s: unknown ending; use .png, .svg, .pdf or .html",
+        return rps_error_set(err, RPS_USAGE, "%s: unknown suffix; use .png, .svg, .pdf or .html",
                              plot->path);
     if (plot->keep)
         return rps_error_set(

@@ -390,7 +390,8 @@ static const char *find_not_sampled(const struct rps_comparison_work *work, size
     if (some && comparison->shares[run].sample_count == 0)
         return "no samples, so left out of the functions";
     return some && comparison->shares[run].sampling.frequency == 0
-               ? "sampled by a threshold, which does not measure time, so left out of the functions"
+               ? "sampled once per N events, which does not measure time, so left out of the "
+                 "functions"
                : NULL;
 }
 
@@ -469,7 +470,7 @@ static void remark_taken(struct rps_comparison_work *work)
     comparison->taken = fmax(share[0], share[1]);
     rps_comparison_remark(comparison,
                           "The machine was busy: other programs used at least %.0f %% of the CPU "
-                          "time that %s was ready to use (%.3g s of %.3g s), and at least %.0f %% "
+                          "time that %s could have used (%.3g s of %.3g s), and at least %.0f %% "
                           "of that of %s (%.3g s of %.3g s).",
                           100 * share[0], comparison->name[0], ready_s[0] - on_s[0], ready_s[0],
                           100 * share[1], comparison->name[1], ready_s[1] - on_s[1], ready_s[1]);

@@ -1,5 +1,5 @@
 /* Makes plans from the command line: events (`-e`) and formulas (`--metric`). Such a plan has the
- * same form as a plan from a document, so that other files need not distinguish them. */
+ * same form as a plan from a set file, so that other files need not distinguish them. */
 #include "names.h"
 
 #include <stdio.h>

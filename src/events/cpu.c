@@ -1,4 +1,4 @@
-/* Identifies the processor of this machine, and finds the documents for it.
+/* Identifies the processor of this machine, and finds the set files for it.
  *
  * The processor is read from /proc/cpuinfo, which every kernel and container has. sysfs identifies
  * ARM cores only since Linux 4.7, and does not identify x86 cores. */

@@ -1,4 +1,4 @@
-/* Finds plans by name. A plan comes from a document that is part of the program, or from a file. */
+/* Finds plans by name. A plan comes from an embedded set file, or from a set file of the user. */
 #include "set_file_section.h"
 #include "names.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum size of a document. Real set documents are smaller. The limit stops the reading of an
+/* Maximum size of a set file. Real set files are smaller. The limit stops the reading of an
  * endless file such as /dev/zero. */
 #define DOCUMENT_MAX_BYTES (1024 * 1024)
 

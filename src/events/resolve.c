@@ -5,8 +5,8 @@
  * only that an event's name has a meaning on this machine. Only opening the event shows whether the
  * processor can count the event.
  *
- * perf's generic names come before roles, although some names are both (`branches`). Documents,
- * above all the document "generic", must be able to use the meaning that a name has in Linux. */
+ * perf's generic names come before roles, although some names are both (`branches`). Set files,
+ * above all the set file "generic", must be able to use the meaning that a name has in Linux. */
 #include "resolve.h"
 
 #include "names.h"
@@ -106,7 +106,7 @@ static bool is_tracepoint(const char *text)
 
 /* --- roles ------------------------------------------------------------------------------------ */
 
-/* Find the event with the role in an embedded document. Return 1 and set *ret if there is one.
+/* Find the event with the role in an embedded set file. Return 1 and set *ret if there is one.
  * Return 0 if there is none, or a negative value on error. */
 static int find_in_document(const char *name, const char *role, struct rps_event *ret,
                             struct rps_error *err)

@@ -1,12 +1,12 @@
 /* Scenarios: a scenario answers one question (the first-level cache, branches, ...) on any
  * processor.
  *
- * A scenario is a document too, but of the directory scenarios/. The events of a scenario are
+ * A scenario is a set file too, but of the directory scenarios/. The events of a scenario are
  * roles, or `set:NAME` for all events of the set NAME; the chosen event sets provide the events. So
- * a scenario works with every document whose events have roles, including documents of users and of
- * future processors. A copy of each scenario in each document was considered. The result would be
- * eleven documents times five scenarios, all nearly identical. The kernel's events exist on every
- * machine, so the document of the kernel's events provides the events that other documents lack. */
+ * a scenario works with every set file whose events have roles, including set files of users and of
+ * future processors. A copy of each scenario in each set file was considered. The result would be
+ * eleven set files times five scenarios, all nearly identical. The kernel's events exist on every
+ * machine, so the set file of the kernel's events provides the events that other set files lack. */
 #include "set_file_section.h"
 #include "names.h"
 
@@ -59,7 +59,7 @@ static void take_matching(const struct rps_plan *plan, const char *spec, struct 
 }
 
 /* Put the events of the scenario's set into a new set, unless there are no events. *by_software:
- * true if some events came from the kernel's document. */
+ * true if some events came from the kernel's set file. */
 static int take_events(const struct rps_plan *plan, const struct rps_plan *software,
                        const struct rps_event_set *wanted, struct rps_plan *ret, bool *by_software,
                        struct rps_error *err)

@@ -1,4 +1,4 @@
-/* Converts a document, text in the dialect of inih, to a plan.
+/* Converts a set file, text in the dialect of inih, to a plan.
  *
  * inih splits lines into keys and values. inih silently accepts a line longer than its buffer (cut
  * in two) and a section name longer than its buffer (cut). inih never reports a section without
@@ -37,7 +37,7 @@ static void name_after_origin(struct rps_plan *plan, const char *origin)
     snprintf(plan->name, sizeof(plan->name), "%.*s", (int)length, base);
 }
 
-/* Read the base document whose name is in the section [plan] of the draft. The current document may
+/* Read the base set file whose name is in the section [plan] of the draft. The current set file may
  * then change the plan. A second reader reads the base into the same plan, and passes its families
  * and events to the current reader. */
 static void read_base(struct rps_set_file_reader *reader)
@@ -284,7 +284,7 @@ static int next_value(void *context, const char *section, const char *key, const
     return 1;
 }
 
-/* --- documents -------------------------------------------------------------------------------- */
+/* --- set files -------------------------------------------------------------------------------- */
 
 /* If a plan has no name, use the name of its file. */
 static void read_sections(struct rps_set_file_reader *reader)
@@ -336,7 +336,7 @@ out:
     return result;
 }
 
-/* --- documents that are part of the program --------------------------------------------------- */
+/* --- set files that are part of the program --------------------------------------------------- */
 
 const struct rps_embedded *rps_set_file_find(const struct rps_embedded *table, const char *name)
 {

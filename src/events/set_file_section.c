@@ -1,4 +1,4 @@
-/* Converts the sections of a document. Sets and metrics are added to the plan directly. Families
+/* Converts the sections of a set file. Sets and metrics are added to the plan directly. Families
  * are stored in the reader. An event is stored in the reader until a set uses it. */
 #include "set_file_section.h"
 
@@ -18,7 +18,7 @@ struct rps_set_file_family {
     char label[RPS_NAME_SIZE];
 };
 
-/* An event of the document, until a set uses it. */
+/* An event of the set file, until a set uses it. */
 struct rps_set_file_event {
     struct rps_event event;
     int line;
@@ -385,7 +385,7 @@ void rps_set_file_end_section(struct rps_set_file_reader *reader)
     reader->draft.kind = RPS_SECTION_NONE;
 }
 
-/* --- the end of the document ------------------------------------------------------------------ */
+/* --- the end of the set file ------------------------------------------------------------------ */
 
 /* Compile the formulas of the base again. The slots of changed sets hold other events than before,
  * and events that the formulas use may be missing. */

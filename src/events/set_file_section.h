@@ -1,4 +1,4 @@
-/* The parser of documents. set_file.c reads lines into a draft of one section, and
+/* The parser of set files. set_file.c reads lines into a draft of one section, and
  * set_file_section.c converts a finished section. */
 #pragma once
 
@@ -54,7 +54,7 @@ struct rps_set_file_event;
 struct rps_set_file_family;
 struct rps_set_file_seen;
 
-/* A document during parsing. */
+/* A set file during parsing. */
 struct rps_set_file_reader {
     const char *origin;
     const char *at; /* Rest of the text to parse. */
@@ -62,7 +62,7 @@ struct rps_set_file_reader {
     int line;      /* Number of the line that was most recently passed to inih. */
     bool indented; /* True if the current line began with a blank. */
     struct rps_set_file_draft draft;
-    struct rps_set_file_seen *seen; /* Sections of this document, but not those of its base. */
+    struct rps_set_file_seen *seen; /* Sections of this set file, but not those of its base. */
     int seen_count;
     bool has_base; /* True if there is a base, so that sections may change its sections. */
     struct rps_set_file_family *family;
@@ -100,23 +100,23 @@ void rps_set_file_fail_memory(struct rps_set_file_reader *reader);
 
 /* --- set_file_section.c ----------------------------------------------------------------------- */
 
-/* Note that the document has the section in the draft. Return false if the section is repeated. */
+/* Note that the set file has the section in the draft. Return false if the section is repeated. */
 bool rps_set_file_note_section(struct rps_set_file_reader *reader);
 
 /* Add the completed draft to the plan. Errors are noted in the reader. */
 void rps_set_file_end_section(struct rps_set_file_reader *reader);
 
-/* At the end of the document, note errors that cannot be found earlier. */
+/* At the end of the set file, note errors that cannot be found earlier. */
 void rps_set_file_check_whole(struct rps_set_file_reader *reader);
 
-/* Documents that the build compiled into the program from sets/ and scenarios/. */
+/* Set files that the build compiled into the program from sets/ and scenarios/. */
 
 extern const struct rps_embedded rps_embedded_sets[];
 extern const struct rps_embedded rps_embedded_scenarios[];
 
-/* Names of the embedded documents, without ".ini". Each array ends with NULL. */
+/* Names of the embedded set files, without ".ini". Each array ends with NULL. */
 extern const char *const rps_embedded_sets_names[];
 extern const char *const rps_embedded_scenarios_names[];
 
-/* Return the document NAME.ini of the table, or NULL. */
+/* Return the set file NAME.ini of the table, or NULL. */
 const struct rps_embedded *rps_set_file_find(const struct rps_embedded *table, const char *name);

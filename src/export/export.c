@@ -108,13 +108,12 @@ static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_expor
 
     if (!options->region)
         return 0;
-    result = rps_reader_marks(cpu_series->reader, cpu_series->run_id, &marks, err);
+    result = rps_reader_marks(job->arena, cpu_series->reader, cpu_series->run_id, &marks, err);
     regions = rps_run_regions_find(job->arena, &marks, options->from_ns, options->to_ns);
     if (result == 0)
         result = rps_run_regions_choose(&regions, cpu_series->run_id, options->region, err);
     if (result == 0)
         result = rps_run_region_keep(cpu_series, &regions.region[0], err);
-    rps_notes_free(&marks);
     return result;
 }
 

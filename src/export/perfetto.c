@@ -298,15 +298,14 @@ static int put_stretches(struct rps_export_job *job, struct rps_error *err)
 {
     struct rps_run_regions regions;
     struct rps_notes marks = {0}, gaps = {0};
-    int result = rps_reader_marks(job->reader, job->run->run_id, &marks, err);
+    int result = rps_reader_marks(job->arena, job->reader, job->run->run_id, &marks, err);
 
     if (result == 0)
-        result = rps_reader_gaps(job->reader, job->run->run_id, &gaps, err);
+        result = rps_reader_gaps(job->arena, job->reader, job->run->run_id, &gaps, err);
     for (size_t i = 0; i < gaps.count; i++)
         if (gaps.note[i].cpu == RPS_CPU_ALL && gaps.note[i].length_ns > 0)
             put_stretch(job, "Gaps", gaps.note[i].text, gaps.note[i].start_ns,
                         gaps.note[i].start_ns + gaps.note[i].length_ns);
-    rps_notes_free(&gaps);
     if (result == 0 && job->phases)
         result = put_phases(job, err);
     if (result == 0) {
@@ -319,7 +318,6 @@ static int put_stretches(struct rps_export_job *job, struct rps_error *err)
             put_stretch(job, "Marks", marks.note[i].text, marks.note[i].start_ns,
                         marks.note[i].start_ns);
     }
-    rps_notes_free(&marks);
     return result;
 }
 

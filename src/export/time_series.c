@@ -20,7 +20,6 @@
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/plan.h"
-#include "rpistat/store.h"
 #include "rpistat/system_rows.h"
 #include "rpistat/text.h"
 

@@ -4,7 +4,6 @@
  * in a separate line. Rows with the same time and CPU are merged. If several rows of one table have
  * the same time, each row describes a process or a device. The words of such a row are the name of
  * the process or device, and each name has columns of its own. */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "import_values.h"
 #include "rpistat/clock.h"
 #include "rpistat/period.h"
-#include "rpistat/text.h"
 
 /* --- columns ---------------------------------------------------------------------------------- */
 

@@ -590,8 +590,10 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
 
     reading->first_ns = reading->order.median_ns > 0 ? reading->order.median_ns : RPS_NS_PER_S;
     if (reading->first_ns > RPS_IMPORT_LENGTH_MAX_NS)
-        return rps_error_set(err, RPS_FAILED, "%s: the time cannot advance by %.9g s",
-                             builder->path, (double)reading->first_ns / RPS_NS_PER_S);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "%s: rows are %.9g s apart, which is too long; check the unit of the time",
+            builder->path, (double)reading->first_ns / RPS_NS_PER_S);
     if (!is_moment && !has_day && first_ns > 0 && first_ns <= 2 * reading->first_ns)
         reading->first_ns = first_ns; /* the first row begins at time 0 */
     reading->zero_ns = first_ns - reading->first_ns;

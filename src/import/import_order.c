@@ -7,12 +7,10 @@
  * interval. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "import_build.h"
 #include "import_table.h"
 #include "rpistat/arena.h"
-#include "rpistat/clock.h"
 #include "rpistat/text.h"
 
 /* Times are regular if at least this share of distances is within this tolerance of the median. */

@@ -10,7 +10,6 @@
  * decreases and has a suitable name. A name alone is no proof (a column `year` may hold sales), and
  * neither are increasing values (a population increases, too). */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

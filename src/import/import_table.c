@@ -3,12 +3,10 @@
 
 #include <ctype.h>
 #include <iconv.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "rpistat/clock.h"
 #include "import_values.h"
 #include "rpistat/period.h"
 #include "rpistat/text.h"

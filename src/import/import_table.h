@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "import_build.h"
 #include "import_parts.h"
 #include "import_times.h"
 

@@ -11,11 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "import_build.h"
 #include "import_table.h"
 #include "rpistat/clock.h"
-#include "rpistat/csv_signals.h"
-#include "rpistat/text.h"
 
 /* If at most one in CELLS_PER_BAD cells of a time column is bad, the line of the bad cell is
  * refused. --skip-bad tolerates more bad cells. */

@@ -1,7 +1,6 @@
 /* Times in tables of other tools, as text and as numbers. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Limits of times and of row lengths, so that their sums and differences fit into 64 bits. */

@@ -15,7 +15,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 int rps_perf_kinds(const struct rps_perf *perf)

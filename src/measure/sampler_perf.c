@@ -455,11 +455,9 @@ static int open_thread(void *context, pid_t tid, struct rps_error *err)
     for (int i = 0; rc == 0 && i < sampler->rings.count; i++) {
         const struct rps_perf_ring *ring = &sampler->rings.ring[i];
 
-        if (ring->kind == RPS_PERF_HEARD)
-            rc = open_event(sampler, tid, 0, ring, err);
-        else if (ring->kind == RPS_PERF_TIMES)
+        if (ring->kind == RPS_PERF_TIMES)
             rc = open_timing(sampler, tid, ring, err);
-        else if (ring->kind > RPS_PERF_TIMES)
+        else if (ring->kind != RPS_PERF_SAMPLES)
             rc = open_event(sampler, tid, 0, ring, err);
         else if (!sampler->what.is_wide)
             rc = open_sampling(sampler, tid, 0, ring, err);
@@ -858,7 +856,7 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
         rc = map_scratch(rings, err);
     if (rc == 0 && options->waits && options->stacks == RPS_STACKS_LBR)
         rc = rps_error_set(err, RPS_USAGE,
-                           "--wall: the processor keeps no call records (lbr) of threads that "
+                           "--wall: the processor keeps no branch records (lbr) of threads that "
                            "leave their CPU; use --stacks auto or fp");
     sampler->tells_times = !options->hears_only &&
                            (target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH);

@@ -151,10 +151,11 @@ static int check_event(struct rps_perf_sampled *sampled, const struct rps_target
         return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", spec, sampled->event.reason);
     number = -try_sampling(sampled, target);
     if (number != 0 && sampled->options.stacks == RPS_STACKS_LBR)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot sample %s with call records of the processor (lbr): there are "
-                             "none, or none for this event; use --stacks fp",
-                             spec);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "cannot sample %s with branch records (lbr): the processor has none, or "
+            "none for this event; use --stacks fp",
+            spec);
     if (number != 0)
         return rps_perf_cannot_sample(&sampled->event, number, err);
     rival = find_rival(sampled);
@@ -226,7 +227,7 @@ static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target
         return is_asked
                    ? rps_error_set(
                          err, RPS_USAGE,
-                         "%s: sampling by a threshold (:N) needs recorded processes; leave out :N",
+                         "%s: one sample per N events (:N) needs recorded processes; leave out :N",
                          spec)
                    : 0;
     if (!is_asked && sysconf(_SC_NPROCESSORS_ONLN) > WIDE_CPUS_MAX)
@@ -269,9 +270,10 @@ static int check_options(const struct rps_sampling_options *options, struct rps_
         return rps_error_set(err, RPS_USAGE, "%llu samples per second are too many; use at most %d",
                              (unsigned long long)options->frequency, RPS_SAMPLE_FREQUENCY_MAX);
     if (options->stacks == RPS_STACKS_DWARF && REGISTERS == 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot sample: stacks by debug information (dwarf) are not supported "
-                             "on this processor; use --stacks fp");
+        return rps_error_set(
+            err, RPS_FAILED,
+            "cannot sample: unwinding of copied stacks (dwarf) is not supported on "
+            "this processor; use --stacks fp");
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* What is sampled by perf_event: the event and its frequency. */
+/* The event that perf_event samples, and its frequency. */
 #pragma once
 
 #include "pmu_perf.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/loop.h"
 #include "rpistat/text.h"
 
@@ -88,6 +87,6 @@ void rps_system_pace_spent(struct rps_system_pace *pace, int64_t time_ns, int64_
     pace->readings = 0; /* older costs must not raise the factor again */
     pace->cheap = 0;
     if (longer * pace->period_ns >= NOTED_NS)
-        snprintf(note, size, "signals are read every %s: %s",
+        snprintf(note, size, "system metrics are read every %s: %s",
                  rps_text_duration(length, sizeof(length), factor * pace->period_ns), what);
 }

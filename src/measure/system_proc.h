@@ -169,7 +169,7 @@ struct rps_system_group {
     struct rps_system_file_sum sum[RPS_GROUP_SLOTS]; /* counters in us and bytes */
     int64_t memory_kib;
     uint32_t valid, supported; /* bit masks of slots that the last and the first reading returned */
-    char of[4096]; /* groups of the process (/proc/PID/cgroup) */
+    char of[4096];             /* groups of the process (/proc/PID/cgroup) */
     char text[65536];
 };
 

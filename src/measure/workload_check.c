@@ -30,7 +30,7 @@ static int set_error(struct rps_error *err, const char *command, int number)
         {ENOENT, "command not found: no directory of PATH has it; write ./NAME for a program in "
                  "this directory"},
         {ENOTDIR, "command not found: a part of its path is not a directory"},
-        {EACCES, "permission denied: it is not an executable file"},
+        {EACCES, "permission denied: it is not an executable file; set its permissions with chmod"},
         {EISDIR, "is a directory, not a command"},
         {ETXTBSY, "cannot be executed: another program has the file open for writing; try again "
                   "when it has closed the file"},

@@ -1,6 +1,5 @@
 /* Functions that build charts. */
 #include "rpistat/chart.h"
-#include "rpistat/picture.h"
 #include "rpistat/plot.h"
 
 #define ENTRY_SWATCH 10 /* side of a box before the text of a legend's entry */
@@ -147,7 +146,6 @@ void rps_chart_entry(struct rps_chart *chart, double x, double y, const struct r
     }
 
 static const struct rps_palette light = {
-    .name = "light",
     .background = "FFFFFF",
     .text = "202020",
     .quiet = "5C5C5C",
@@ -168,7 +166,6 @@ static const struct rps_palette light = {
 
 /* The colours on black: areas are less transparent, and lines and text are lighter. */
 static const struct rps_palette dark = {
-    .name = "dark",
     .background = "14171A",
     .text = "E6E6E6",
     .quiet = "A6ABB0",

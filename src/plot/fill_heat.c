@@ -305,8 +305,9 @@ static struct rps_chart *draw_map(struct rps_picture *picture, const struct row 
                                   const char *what)
 {
     struct rps_chart *chart = rps_picture_chart(
-        picture, rps_arena_print(picture->arena,
-                                 "each %s: deviation from its mean, in sd; plain: constant", what));
+        picture,
+        rps_arena_print(picture->arena,
+                        "each %s: deviation from its mean, in sd; plain: varies like noise", what));
     double bottom = chart->panel[0]->bottom - picture->zero_rows * RPS_PICTURE_LEGEND_HEIGHT, top;
     struct rps_picture_overlay overlay;
     struct rps_panel *panel;

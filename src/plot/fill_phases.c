@@ -1,8 +1,8 @@
 /* The properties of a run's phase classes (RPS_PLOT_PHASES): one column per label, one row per
- * metric. Each cell has a bar from zero to the metric's value, the value's spread, and a line at
- * the value of the whole run. All bars in a row have the same scale, so columns can be compared
- * with each other, but rows cannot. The metrics that distinguish the phases most are in the first
- * rows; metrics that do not fit are left out. */
+ * metric. Each cell has a bar from the value of the whole run (a vertical line) to the label's
+ * value, and a thin line for the spread. The axis is the logarithm of the ratio of both values, and
+ * is the same in all cells. The metrics that distinguish the phases most are in the first rows;
+ * metrics that do not fit are left out. */
 #include <math.h>
 #include <string.h>
 

@@ -73,8 +73,7 @@ static void take_iteration(struct rps_picture *picture)
     add_parts(picture, picture->turn, picture->turn->length);
     picture->levels.shown = picture->levels.count > 0 ? picture->levels.count - 1 : 0;
     picture->counted.count = 0;
-    rps_notes_free(&picture->marks);
-    rps_notes_free(&picture->gaps);
+    picture->marks.count = picture->gaps.count = 0;
     picture->regions.count = 0;
 }
 
@@ -101,8 +100,8 @@ int rps_picture_fill_turn(struct rps_picture *picture, struct rps_reader *reader
     picture->turn = picture->has_phases ? choose_loop(picture) : NULL;
     if (!picture->turn)
         return rps_error_set(err, RPS_FAILED,
-                             "run %lld has no loop to draw: no sequence of phases repeats at least "
-                             "four times; choose another --kind",
+                             "run %lld has no loop to draw, because its phases do not recur in the "
+                             "same order often enough; choose another --kind",
                              (long long)picture->run.run_id);
     picture->axis = RPS_AXIS_TIME;
     picture->clock = 0;

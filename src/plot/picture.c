@@ -525,8 +525,6 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 void rps_picture_free(struct rps_picture *picture)
 {
     rps_phase_levels_free(&picture->levels);
-    rps_notes_free(&picture->marks);
-    rps_notes_free(&picture->gaps);
     rps_plan_free(picture->plan);
     rps_run_free(&picture->run);
     rps_arena_free(picture->arena);

@@ -149,7 +149,7 @@ int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_pl
     if (!plot.format)
         return rps_error_set(
             err, RPS_USAGE,
-            "%s: unknown ending; use .png, .svg, .pdf or .html (or -o - for the terminal)",
+            "%s: unknown suffix; use .png, .svg, .pdf or .html (or -o - for the terminal)",
             options->output);
     result = check(&plot, err);
     if (result == 0)

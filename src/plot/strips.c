@@ -78,8 +78,8 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
 {
     int64_t run_id = picture->run.run_id;
 
-    if (rps_reader_marks(reader, run_id, &picture->marks, err) < 0 ||
-        rps_reader_gaps(reader, run_id, &picture->gaps, err) < 0)
+    if (rps_reader_marks(picture->arena, reader, run_id, &picture->marks, err) < 0 ||
+        rps_reader_gaps(picture->arena, reader, run_id, &picture->gaps, err) < 0)
         return RPS_FAILED;
     take_regions(picture, options);
     if (options->no_phases)

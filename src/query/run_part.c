@@ -181,7 +181,7 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
                                      &all, err);
 
     if (result == 0)
-        result = rps_reader_marks(reader, run_id, &marks, err);
+        result = rps_reader_marks(arena, reader, run_id, &marks, err);
     regions = rps_run_regions_find(arena, &marks, choice->from_ns, choice->to_ns);
     if (result == 0)
         result = rps_run_regions_choose(&regions, run_id, choice->region, err);
@@ -198,7 +198,6 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
     }
     put_in_order(&chosen);
     *part = rps_run_part_both(arena, part, &chosen);
-    rps_notes_free(&marks);
     return result;
 }
 

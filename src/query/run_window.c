@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "profile_parts.h"
 #include "rpistat/cpu_series.h"

@@ -10,8 +10,6 @@
  * whole run. */
 #include "rpistat/walk.h"
 
-#include <stdlib.h>
-
 #include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/moments.h"
@@ -33,7 +31,7 @@ struct rps_walk_state {
     int source_count;
 
     /* The members below are used if CPUs are added up. */
-    struct rps_notes gaps;       /* Owned list of gaps. */
+    struct rps_notes gaps;
     struct rps_period *whole;    /* Sums by event set; `cpu` is RPS_CPU_ALL if there is a sum. */
     struct rps_period *of_cpu;   /* Sums by event set for the CPU that is being added. */
     struct rps_scatter *scatter; /* Scatter of the rows of `whole`, then of `of_cpu`. */
@@ -306,18 +304,12 @@ static int read_gaps(struct rps_walk_state *state, struct rps_error *err)
     const struct rps_cpu_series *series = state->series;
     size_t kept = 0;
 
-    if (rps_reader_gaps(series->reader, series->run_id, &state->gaps, err) < 0)
+    if (rps_reader_gaps(state->arena, series->reader, series->run_id, &state->gaps, err) < 0)
         return RPS_FAILED;
     for (size_t i = 0; i < state->gaps.count; i++) {
-        struct rps_note note = state->gaps.note[i];
-
-        if (note.cpu == RPS_CPU_ALL) {
-            state->gaps.note[i] = state->gaps.note[kept];
-            state->gaps.note[kept++] = note;
-        }
+        if (state->gaps.note[i].cpu == RPS_CPU_ALL)
+            state->gaps.note[kept++] = state->gaps.note[i];
     }
-    for (size_t i = kept; i < state->gaps.count; i++)
-        free(state->gaps.note[i].text);
     state->gaps.count = kept;
     return 0;
 }
@@ -386,7 +378,6 @@ int rps_walk_next(struct rps_walk *walk, int *result, struct rps_error *err)
 
         for (int i = 0; i < state->source_count; i++)
             rps_cursor_close(state->source[i].cursor);
-        rps_notes_free(&state->gaps);
         rps_arena_free(state->arena);
         walk->state = NULL;
     }

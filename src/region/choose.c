@@ -2,7 +2,7 @@
  * events, so a program counts what a recording on this machine would count, under the same names. A
  * recording rotates sets that cannot be counted together; regions cannot, because a region may last
  * only a microsecond. Therefore, only the first set is counted, after the sets were fitted to the
- * counters. The author of the program should put the most important set first in the document. */
+ * counters. The author of the program should put the most important set first in the set file. */
 #include "state.h"
 
 #include <stdarg.h>

@@ -359,7 +359,7 @@ static void print_cost(FILE *out, const struct rps_region_state *state)
 {
     fprintf(out, "  counters are read %s\n  each entry adds ", way_of(state));
     print_added(out, &state->choice, &state->empty);
-    fputs(" to its own figures\n  and ", out);
+    fputs(" to its own values\n  and ", out);
     print_added(out, &state->choice, &state->around);
     fputs(" to those of a region around it\n", out);
 }

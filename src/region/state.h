@@ -44,7 +44,7 @@ struct rps_region_choice {
     char problem[4096];    /* lines that explain what is not counted; "" if everything is counted */
 };
 
-/* Load the document `sets` (NULL: the one that rpistat would record on this machine) and try its
+/* Load the set file `sets` (NULL: the one that rpistat would record on this machine) and try its
  * events. Join sets that can be counted together, and choose the first set. All other events get a
  * state and a reason. If nothing can be counted, return a negative value and set ret->problem. */
 int rps_choice_make(struct rps_region_choice *ret, const char *sets);

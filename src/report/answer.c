@@ -244,7 +244,7 @@ static void report_phases(struct words *words, const struct rps_report *report)
         report_kind(&named, report, label, length_ns);
     }
     if (times == 1 && rps_report_is_part(report) && report->phases->count > 1)
-        say(words, "Phases: all of this part is in phase %.*s", (int)strcspn(named.text, " "),
+        say(words, "Phases: the whole selection is in phase %.*s", (int)strcspn(named.text, " "),
             named.text);
     else if (times == 1 &&
              (report->remark[0] || report->tally.periods >= PERIODS_ENOUGH * row_periods))
@@ -324,7 +324,7 @@ static void report_change(struct words *words, const struct rps_report *report)
     if (isfinite(figure->whole)) {
         say(words, ", ");
         report_value(words, figure, figure->whole);
-        say(words, " in %s", rps_report_is_part(report) ? "all of this part" : "the whole run");
+        say(words, " in %s", rps_report_is_part(report) ? "the selection" : "the whole run");
     }
     say(words, ")");
 }
@@ -346,10 +346,10 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     end_line(&words);
     if (strcmp(report->run.pmu, "software") == 0 &&
         strstr(report->run.fitting, RPS_RUN_NO_COUNTERS))
-        say(&words, "Note: kernel events only, without hardware counters (see Remarks)");
+        say(&words, "Note: software events only, without hardware counters (see Remarks)");
     end_line(&words);
     if (report->window)
-        say(&words, "This part: %s", rps_window_words(report->arena, report->window));
+        say(&words, "Selection: %s", rps_window_words(report->arena, report->window));
     end_line(&words);
     for (size_t i = 0; i < RPS_COUNT(line); i++) {
         say(&words, "%s", line[i](report, text, sizeof(text)));

@@ -172,9 +172,9 @@ static void put_used(struct rps_report *report)
     if (is_known && used_s < SPLIT_S)
         field(report, cpu, "%.3f s, exec and exit included%s", used_s, of);
     else if (is_known)
-        field(report, is_part && is_own ? "CPU time waited for:" : cpu,
-              "%.3f s in user mode, %.3f s in the kernel%s", (double)run->user_ns / RPS_NS_PER_S,
-              (double)run->system_ns / RPS_NS_PER_S, of);
+        field(report, cpu, "%.3f s in user mode, %.3f s in the kernel%s%s",
+              (double)run->user_ns / RPS_NS_PER_S, (double)run->system_ns / RPS_NS_PER_S,
+              is_part && is_own ? " (of processes waited for)" : "", of);
     if (run->memory_bytes >= 0)
         field(report, peak, "%s%.1f MiB (of the largest process%s)%s",
               is_part && is_own ? "at least " : "", (double)run->memory_bytes / (1 << 20),
@@ -239,7 +239,7 @@ static void put_part(struct rps_report *report)
         return;
     rps_text_clock(from, sizeof(from), report->tally.start_ns, 3);
     rps_text_clock(to, sizeof(to), report->tally.end_ns, 3);
-    field(report, "Part reported:", "%s to %s%s", from, to,
+    field(report, "Time range:", "%s to %s%s", from, to,
           report->cpu_series.widened ? ", widened to whole blocks (older periods are downsampled)"
                                      : "");
 }

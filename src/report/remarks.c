@@ -309,11 +309,11 @@ static void remark_stretched(struct rps_report *report)
     if (rps_report_stretched_ns(report) > 0)
         remark(
             report,
-            "%s took %s per period (mean). Therefore, the measurement period was stretched, to %s.",
+            "%s took %s per period (mean). Therefore, rpistat made the measurement periods longer: "
+            "this takes at most %s of the time.",
             alone ? "Reading the counters" : "Switching event sets",
             rps_text_duration(length, sizeof(length), tally->switch_ns / (int64_t)tally->periods),
-            alone ? "spend at most a quarter of the time on it"
-                  : "lose at most 1 % of the time to it");
+            alone ? "a quarter" : "1 %");
 }
 
 static void remark_downsampled(struct rps_report *report)

@@ -164,8 +164,8 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
 {
     if (rps_reader_run(reader, run_id, &report->run, err) < 0 ||
         rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
-        rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
-        rps_reader_marks(reader, run_id, &report->marks, err) < 0 ||
+        rps_reader_gaps(report->arena, reader, run_id, &report->gaps, err) < 0 ||
+        rps_reader_marks(report->arena, reader, run_id, &report->marks, err) < 0 ||
         rps_reader_summary(reader, run_id, &report->summary, err) < 0)
         return RPS_FAILED;
     rps_report_list(report);
@@ -198,8 +198,6 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
 static void report_free(struct rps_report *report)
 {
     rps_phase_levels_free(&report->levels);
-    rps_notes_free(&report->marks);
-    rps_notes_free(&report->gaps);
     rps_plan_free(report->plan);
     rps_run_free(&report->run);
     rps_arena_free(report->arena);

@@ -110,6 +110,26 @@ static void put_waits(struct rps_report *report)
     }
 }
 
+/* Put shares with names into a document for programs. */
+
+static const struct rps_column top_columns[] = {{.name = "name"},
+                                                {"self_share", .kind = RPS_VALUE_SHARE},
+                                                {.name = "module"},
+                                                {.name = "file"},
+                                                {"line", .kind = RPS_VALUE_INT}};
+
+static void put_top(struct rps_block *top, const struct rps_share_group *group)
+{
+    for (int t = 0; t < group->count; t++) {
+        const struct rps_share_name *name = &group->top[t].name;
+
+        rps_put_text(top, name->name);
+        rps_put_number(top, group->top[t].share);
+        rps_put_texts(top, 2, name->module, name->file);
+        rps_put_int(top, name->line, name->line > 0);
+    }
+}
+
 void rps_report_shares(struct rps_report *report)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -126,7 +146,8 @@ void rps_report_shares(struct rps_report *report)
     rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
                    rps_samples_expected(&report->shares.sampling, report->cpu_s, is_whole));
     rps_put_number(rps_document_field(document, "unnamed_share", RPS_VALUE_NUMBER), group->unnamed);
-    top = rps_share_block_top(document, group);
+    top = rps_document_block(document, "top", top_columns, RPS_COUNT(top_columns));
+    put_top(top, group);
     if (report->shares.programs.count == 0)
         text = add_shares(document, text, "", group->top, group->count);
     text = add_shares(document, text, text ? "; functions: " : "functions: ", group->function,
@@ -273,35 +294,6 @@ char *rps_report_waits(const struct rps_report *report, char *ret, size_t size)
     return ret;
 }
 
-/* Put shares with names into a document for programs. */
-
-static const struct rps_column columns[] = {{.name = "name"},
-                                            {"self_share", .kind = RPS_VALUE_SHARE},
-                                            {.name = "module"},
-                                            {.name = "file"},
-                                            {"line", .kind = RPS_VALUE_INT}};
-
-static void put_top(struct rps_block *top, const struct rps_share_group *group)
-{
-    for (int t = 0; t < group->count; t++) {
-        const struct rps_share_name *name = &group->top[t].name;
-
-        rps_put_text(top, name->name);
-        rps_put_number(top, group->top[t].share);
-        rps_put_texts(top, 2, name->module, name->file);
-        rps_put_int(top, name->line, name->line > 0);
-    }
-}
-
-struct rps_block *rps_share_block_top(struct rps_document *document,
-                                      const struct rps_share_group *group)
-{
-    struct rps_block *top = rps_document_block(document, "top", columns, RPS_COUNT(columns));
-
-    put_top(top, group);
-    return top;
-}
-
 void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sampling,
                          const struct rps_share_group *group, double cpu_s)
 {
@@ -314,7 +306,7 @@ void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sam
                       rps_samples_at_most(sampling, 0, 0) ? "at most " : "", expected);
     rps_put_number(block, expected);
     rps_put_number(block, group->unnamed);
-    put_top(rps_put_block(block, columns, RPS_COUNT(columns)), group);
+    put_top(rps_put_block(block, top_columns, RPS_COUNT(top_columns)), group);
 }
 
 const struct rps_column *rps_share_block_columns(size_t *ret_count)

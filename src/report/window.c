@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "parts.h"
-#include "rpistat/clock.h"
 #include "rpistat/report.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_window.h"
@@ -162,13 +161,15 @@ void rps_window_document(struct rps_document *document, const struct rps_run *ru
     rps_block_wrap(
         sentence, 0, 0, "From %s%s%s: %s%s.", side_text(document, window, 0),
         has_other ? ", compared with " : "", has_other ? side_text(document, window, 1) : "", words,
-        listed > 0 && strncmp(words, "similar", 7) == 0 ? ", except for the table below" : "");
+        listed > 0 && (strncmp(words, "similar", 7) == 0 || strncmp(words, "no metric", 9) == 0)
+            ? ", except for the table below"
+            : "");
     if (listed > 0)
         rps_document_print(document,
-                           "%zu of %zu metrics differ by at least 5 %% and by more than chance. "
+                           "%zu of %zu metrics differ%s by at least 5 %% and by more than chance. "
                            "Low to High is the interval of the difference (confidence 99 %% for "
                            "all metrics together).",
-                           listed, tested);
+                           listed, tested, listed == 1 ? "s" : "");
     if (unknown > 0)
         rps_document_print(document,
                            "%zu metric%s not compared: too few measurement periods, or the "

@@ -156,82 +156,51 @@ static void run_call(void *memory, size_t bytes, uint64_t turns)
             "dtlb_miss", 0, 1, 0.01, 0.01, 0                                                       \
         }                                                                                          \
     }
-static const struct rps_micro micros[] = {
-    {"linear",
-     "1,000 additions in a row",
-     20000,
-     0,
-     NULL,
-     rps_loop_linear,
+/* clang-format off */ /* one row per microbenchmark */
+const struct rps_micro rps_micros[] = {
+    /* 1,000 additions in a row */
+    {"linear", 20000, 0, NULL, rps_loop_linear,
      {{"instructions", RPS_LINEAR_INSTRUCTIONS, RPS_LINEAR_INSTRUCTIONS, 0.001, 0.001, 1},
       {"branches", 1, 1, 0.05, 0.05, 1},
       {"l1d_miss", 0, RPS_LINEAR_LENGTH, 0.001, 0.001, 1}}},
-    {"loop",
-     "a loop of four instructions",
-     20000000,
-     0,
-     NULL,
-     rps_loop_plain,
+    /* a loop of four instructions; task-clock: per ns of CPU time */
+    {"loop", 20000000, 0, NULL, rps_loop_plain,
      {{"instructions", RPS_LOOP_INSTRUCTIONS, RPS_LOOP_INSTRUCTIONS, 0.001, 0.001, 1},
       {"branches", 1, 1, 0.01, 0.01, 0},
       {"branch_misses", 0, 1, 0.01, 0.01, 0},
-      /* per ns of CPU time */
       {"task_clock", 1, 1, 0.03, 0.03, 0}}},
-    {"random",
-     "a branch of even chance",
-     5000000,
-     0,
-     NULL,
-     rps_loop_random,
+    /* a branch of even chance */
+    {"random", 5000000, 0, NULL, rps_loop_random,
      {{"instructions", RPS_RANDOM_INSTRUCTIONS, RPS_RANDOM_INSTRUCTIONS, 0.001, 0.001, 1},
       {"branches", RPS_RANDOM_BRANCHES, RPS_RANDOM_BRANCHES, 0.05, 0.05, 1},
       {"branch_misses", 0.5, 0.5, 0.1, 0.1, 1}}},
-    {"load", "reading an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_load,
-     WALKED("l1d_access")},
-    {"store", "writing an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_store,
-     /* processors differ in whether l1d_access counts stores */
-     WALKED("L1-dcache-stores")},
-    {"chase",
-     "a random chase through memory",
-     1000000,
-     (size_t)64 << 20,
-     prepare_chase,
-     rps_loop_chase,
+    /* reading and writing an array; processors differ in whether l1d_access counts stores */
+    {"load", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_load, WALKED("l1d_access")},
+    {"store", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_store, WALKED("L1-dcache-stores")},
+    /* a random chase through memory; l2_miss may be up to twice the count */
+    {"chase", 1000000, (size_t)64 << 20, prepare_chase, rps_loop_chase,
      {{"instructions", RPS_CHASE_INSTRUCTIONS, RPS_CHASE_INSTRUCTIONS, 0.001, 0.001, 1},
       {"branches", 1, 1, 0.01, 0.01, 0},
       {"l1d_access", 1, 1, 0.1, 0.1, 0},
       {"l1d_miss", 1, 1, 0.1, 0.1, 0},
-      {"l2_miss", 1, 1, 0.2, 1.2, 0}, /* up to twice */
+      {"l2_miss", 1, 1, 0.2, 1.2, 0},
       {"dtlb_l1_miss", 1, 1, 0.1, 0.1, 0},
       {"dtlb_miss", 1, 1, 0.25, 0.25, 0}}},
-    {"touch",
-     "first writes to new pages",
-     4096,
-     (size_t)4096 << 16,
-     NULL,
-     run_touch,
-     {{"minor_faults", 1, 1, 0.01, 0.01, 0}}},
-    {"sleep", "short sleeps", 500, 0, NULL, run_sleep, {{"context_switches", 1, 1, 0.02, 0.02, 0}}},
-    {"migrate",
-     "moving to another processor and back",
-     200,
-     4096,
-     prepare_migrate,
-     run_migrate,
-     {{"cpu_migrations", 1, 1, 0.02, 0.02, 0}}},
-    {"call", "a system call", 100000, 0, NULL, run_call, {{"syscalls", 1, 1, 0.001, 0.001, 0}}},
+    /* first writes to new pages */
+    {"touch", 4096, (size_t)4096 << 16, NULL, run_touch, {{"minor_faults", 1, 1, 0.01, 0.01, 0}}},
+    {"sleep", 500, 0, NULL, run_sleep, {{"context_switches", 1, 1, 0.02, 0.02, 0}}},
+    /* moving to another processor and back */
+    {"migrate", 200, 4096, prepare_migrate, run_migrate, {{"cpu_migrations", 1, 1, 0.02, 0.02, 0}}},
+    {"call", 100000, 0, NULL, run_call, {{"syscalls", 1, 1, 0.001, 0.001, 0}}},
+    {NULL},
 };
-
-const struct rps_micro *const rps_micros[] = {
-    &micros[0], &micros[1], &micros[2], &micros[3], &micros[4], &micros[5],
-    &micros[6], &micros[7], &micros[8], &micros[9], NULL,
-};
+/* clang-format on */
 
 const struct rps_micro *rps_micro_find(const char *name)
 {
-    for (int i = 0; rps_micros[i]; i++)
-        if (strcmp(rps_micros[i]->name, name) == 0)
-            return rps_micros[i];
+    for (const struct rps_micro *micro = rps_micros; micro->name; micro++)
+        if (strcmp(micro->name, name) == 0)
+            return micro;
     return NULL;
 }
 

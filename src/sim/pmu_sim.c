@@ -12,7 +12,6 @@
 #include "rpistat/plan.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/random.h"
@@ -314,9 +313,8 @@ static int sim_attach(void *self, const struct rps_plan *plan, const struct rps_
 {
     struct sim *sim = self;
 
-    sim->set = calloc((size_t)plan->set_count, sizeof(*sim->set));
-    if (!sim->set)
-        return rps_error_memory(err);
+    (void)err;
+    sim->set = rps_arena_get(sim->script->arena, (size_t)plan->set_count, sizeof(*sim->set));
     sim->plan = plan;
     if (target->start_at_exec) {
         sim->enabled_set = target->first_set;
@@ -462,28 +460,23 @@ static void sim_close(void *self)
 {
     struct sim *sim = self;
 
-    if (!sim)
-        return;
-    rps_sim_script_free(sim->script);
-    free(sim->set);
-    free(sim);
+    if (sim)
+        rps_arena_free(sim->script->arena); /* also holds *sim */
 }
 
 static int sim_open(void **ret, const char *argument, struct rps_error *err)
 {
+    struct sim_script *script;
     struct sim *sim;
     int rc;
 
     if (!argument || !*argument)
         return rps_error_set(err, RPS_USAGE,
                              "--pmu sim needs a script; name one, as in --pmu sim:workload.sim");
-    sim = calloc(1, sizeof(*sim));
-    if (!sim)
-        return rps_error_memory(err);
-    if ((rc = rps_sim_script_load(argument, &sim->script, err)) < 0) {
-        free(sim);
+    if ((rc = rps_sim_script_load(argument, &script, err)) < 0)
         return rc;
-    }
+    sim = rps_arena_get(script->arena, 1, sizeof(*sim));
+    sim->script = script;
     sim->event_loop = (struct rps_event_loop){sim, sim_now_ns, sim_wait, NULL, NULL};
     sim->read_within_ns = find_read_within_ns(sim->script); /* precomputed for use in each period */
     sim->enabled_set = -1;

@@ -314,9 +314,6 @@ static void sampler_close(void *self)
 
     if (!sampler)
         return;
-    free(sampler->mix_drawn);
-    free(sampler->stack_drawn);
-    free(sampler->stack_line);
     free(sampler->wait);
     *sampler = (struct sim_sampler){0};
 }
@@ -372,13 +369,11 @@ int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *s
     if (options->threshold == 0)
         sampler->status.frequency =
             options->frequency ? options->frequency : RPS_SAMPLE_FREQUENCY_DEFAULT;
-    sampler->mix_drawn = calloc(code->mix_count + 1, sizeof(*sampler->mix_drawn));
-    sampler->stack_drawn = calloc(code->stack_count + 1, sizeof(*sampler->stack_drawn));
-    sampler->stack_line = calloc(code->stack_count + 1, sizeof(*sampler->stack_line));
-    if (!sampler->mix_drawn || !sampler->stack_drawn || !sampler->stack_line) {
-        sampler_close(sampler);
-        return rps_error_memory(err);
-    }
+    sampler->mix_drawn = rps_arena_get(script->arena, code->mix_count, sizeof(*sampler->mix_drawn));
+    sampler->stack_drawn =
+        rps_arena_get(script->arena, code->stack_count, sizeof(*sampler->stack_drawn));
+    sampler->stack_line =
+        rps_arena_get(script->arena, code->stack_count, sizeof(*sampler->stack_line));
     *ret = (struct rps_sampler){.self = sampler,
                                 .start = sampler_start,
                                 .stop = sampler_stop,

@@ -20,15 +20,15 @@ struct sim_sampler {
     uint64_t passed;        /* number of events that happened while the workload ran */
     uint64_t taken;         /* number of samples that were due, whether kept or not */
     size_t throttle;        /* next item of script->throttle */
-    uint32_t *mix_drawn;    /* for each mix: the number of samples, modulo SIM_SHARE_ALL; owned */
-    uint32_t *stack_drawn;  /* for each stack: the number of samples; owned */
-    int *stack_line;        /* for each stack: the source line of the next sample; owned */
+    uint32_t *mix_drawn;    /* for each mix: the number of samples, modulo SIM_SHARE_ALL */
+    uint32_t *stack_drawn;  /* for each stack: the number of samples */
+    int *stack_line;        /* for each stack: the source line of the next sample */
     struct sim_taken *wait; /* pending samples in order of time; owned */
     size_t wait_count;
 };
 
 /* Open the sampler of the script's code. The caller closes the sampler through *ret. RPS_USAGE for
- * an invalid event, RPS_FAILED without memory, or for an event that cannot be sampled. */
+ * an invalid event, RPS_FAILED for an event that cannot be sampled. */
 int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *script,
                          const struct rps_sampling_options *options, struct rps_sampler *ret,
                          struct rps_error *err);

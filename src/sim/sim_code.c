@@ -2,10 +2,8 @@
 #include "sim_code.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/arena.h"
 #include "rpistat/text.h"
 
 #define LINE_NUMBER_MAX 10000000
@@ -69,7 +67,8 @@ static const struct sim_function *find_function(const struct sim_code *code, con
 }
 
 /* Parse FILE:LINE or FILE:FIRST-LAST. */
-static int parse_lines(struct sim_function *ret, char *text, struct rps_error *err)
+static int parse_lines(struct rps_arena *arena, struct sim_function *ret, char *text,
+                       struct rps_error *err)
 {
     char *colon = strrchr(text, ':'), *last;
     uint64_t first_line, last_line;
@@ -93,8 +92,8 @@ static int parse_lines(struct sim_function *ret, char *text, struct rps_error *e
     ret->line_count = (int)(last_line - first_line) + 1;
     if ((uint64_t)ret->line_count > ret->length)
         return rps_error_set(err, RPS_USAGE, "more lines than bytes of code");
-    ret->file = strdup(text);
-    return ret->file ? 0 : rps_error_memory(err);
+    ret->file = rps_arena_text(arena, text);
+    return 0;
 }
 
 /* Check that the function does not overlap with earlier functions. */
@@ -128,22 +127,20 @@ int rps_sim_code_add_function(struct sim_code *code, int count, char **word, str
         (rc = rps_parse_uint64("length", word[2], 1, UINT64_MAX, &length, err)) < 0 ||
         (rc = check_function(code, word[0], address, length, err)) < 0)
         return rc;
-    if (!(function = rps_array_add(&code->function, code->function_count, sizeof(*function))))
-        return rps_error_memory(err);
-    code->function_count++;
-    if (!(function->name = strdup(word[0])))
-        return rps_error_memory(err);
+    code->function =
+        rps_arena_grow(code->arena, code->function, code->function_count, sizeof(*function));
+    function = &code->function[code->function_count++];
+    function->name = rps_arena_text(code->arena, word[0]);
     function->address = address;
     function->length = length;
     function->line_count = 1;
-    return count == 4 ? parse_lines(function, word[3], err) : 0;
+    return count == 4 ? parse_lines(code->arena, function, word[3], err) : 0;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
 int rps_sim_code_add_task(struct sim_code *code, int count, char **word, struct rps_error *err)
 {
-    struct sim_task *task;
     uint64_t pid, tid;
     const char *cgroup = count > 2 && strncmp(word[count - 1], "cgroup=/", 8) == 0
                              ? word[--count] + strlen("cgroup=")
@@ -160,13 +157,13 @@ int rps_sim_code_add_task(struct sim_code *code, int count, char **word, struct 
         if (strcmp(code->task[i].name, word[0]) == 0 || code->task[i].tid == (pid_t)tid)
             return rps_error_set(err, RPS_USAGE, "there is already a task %s of thread %ld",
                                  code->task[i].name, (long)code->task[i].tid);
-    if (!(task = rps_array_add(&code->task, code->task_count, sizeof(*task))))
-        return rps_error_memory(err);
-    code->task_count++;
-    if (!(task->name = strdup(word[0])) || (cgroup && !(task->cgroup = strdup(cgroup))))
-        return rps_error_memory(err);
-    task->pid = (pid_t)pid;
-    task->tid = (pid_t)tid;
+    code->task = rps_arena_grow(code->arena, code->task, code->task_count, sizeof(*code->task));
+    code->task[code->task_count++] = (struct sim_task){
+        rps_arena_text(code->arena, word[0]),
+        rps_arena_text(code->arena, cgroup),
+        (pid_t)pid,
+        (pid_t)tid,
+    };
     return 0;
 }
 
@@ -198,8 +195,8 @@ static int parse_calls(const struct sim_code *code, struct sim_stack *ret, char 
             return rps_error_set(err, RPS_USAGE, "the kernel does not call %s", name);
         if (ret->depth == RPS_SAMPLE_DEPTH_MAX)
             return rps_error_set(err, RPS_USAGE, "more than %d nested calls", RPS_SAMPLE_DEPTH_MAX);
-        if (!rps_array_add(&ret->function, ret->depth, sizeof(*ret->function)))
-            return rps_error_memory(err);
+        ret->function =
+            rps_arena_grow(code->arena, ret->function, ret->depth, sizeof(*ret->function));
         ret->function[ret->depth++] = (size_t)(function - code->function);
         ret->kernel_count += function->address >= SIM_KERNEL_ADDRESS;
     }
@@ -246,21 +243,19 @@ static int share_out(struct sim_code *code, const struct sim_mix *mix, size_t wi
 
 int rps_sim_code_add_mix(struct sim_code *code, char *text, struct rps_error *err)
 {
-    struct sim_mix *mix = rps_array_add(&code->mix, code->mix_count, sizeof(*mix));
+    struct sim_mix *mix;
     size_t without = SIZE_MAX;
 
-    if (!mix)
-        return rps_error_memory(err);
-    code->mix_count++;
+    code->mix = rps_arena_grow(code->arena, code->mix, code->mix_count, sizeof(*mix));
+    mix = &code->mix[code->mix_count++];
     mix->first = code->stack_count;
     for (char *rest = text, *item; (item = cut(&rest, ','));) {
-        struct sim_stack *stack = rps_array_add(&code->stack, code->stack_count, sizeof(*stack));
         int is_rest, rc;
 
-        if (!stack)
-            return rps_error_memory(err);
-        code->stack_count++;
-        if ((rc = parse_stack(code, stack, item, &is_rest, err)) < 0)
+        code->stack =
+            rps_arena_grow(code->arena, code->stack, code->stack_count, sizeof(*code->stack));
+        rc = parse_stack(code, &code->stack[code->stack_count++], item, &is_rest, err);
+        if (rc < 0)
             return rc;
         if (is_rest && without != SIZE_MAX)
             return rps_error_set(err, RPS_USAGE, "only one stack may be without a share");
@@ -269,23 +264,4 @@ int rps_sim_code_add_mix(struct sim_code *code, char *text, struct rps_error *er
         mix->count++;
     }
     return share_out(code, mix, without, err);
-}
-
-void rps_sim_code_free(struct sim_code *code)
-{
-    for (size_t i = 0; i < code->function_count; i++) {
-        free(code->function[i].name);
-        free(code->function[i].file);
-    }
-    for (size_t i = 0; i < code->task_count; i++) {
-        free(code->task[i].name);
-        free(code->task[i].cgroup);
-    }
-    for (size_t i = 0; i < code->stack_count; i++)
-        free(code->stack[i].function);
-    free(code->function);
-    free(code->task);
-    free(code->stack);
-    free(code->mix);
-    *code = (struct sim_code){0};
 }

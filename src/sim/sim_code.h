@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/sample.h"
 
@@ -14,14 +15,14 @@
 #define SIM_SHARE_ALL 1000000u /* whole of a mix: shares are in parts per million */
 
 struct sim_function {
-    char *name, *file; /* name and source file, owned; file NULL: unknown */
+    char *name, *file; /* name and source file; file NULL: unknown */
     uint64_t address, length;
     int line, line_count; /* first line; number of lines, which share the length equally */
 };
 
 struct sim_task {
-    char *name;   /* name of the task, owned */
-    char *cgroup; /* control group of the task's process, owned; NULL: not given */
+    char *name;   /* name of the task */
+    char *cgroup; /* control group of the task's process; NULL: not given */
     pid_t pid, tid;
 };
 
@@ -30,7 +31,7 @@ struct sim_stack {
     uint32_t share_ppm; /* share of the mix's samples that have this stack */
     size_t task;
     size_t depth, kernel_count; /* number of functions; number of kernel functions at the end */
-    size_t *function;           /* indexes of the functions, owned */
+    size_t *function;           /* indexes of the functions */
 };
 
 /* The stacks of the workload during a phase. The shares of the stacks add up to SIM_SHARE_ALL. */
@@ -39,8 +40,9 @@ struct sim_mix {
 };
 
 struct sim_code {
+    struct rps_arena *arena; /* holds all arrays and names */
     size_t function_count, task_count, stack_count, mix_count;
-    struct sim_function *function; /* functions, owned like all arrays below */
+    struct sim_function *function;
     struct sim_task *task;
     struct sim_stack *stack;
     struct sim_mix *mix;
@@ -58,5 +60,3 @@ int rps_sim_percent(const char *what, const char *text, uint32_t max_ppm, uint32
 
 /* Return the address of line i of a function, from 0; for i == line_count, the function's end. */
 uint64_t rps_sim_code_line_address(const struct sim_function *function, int i);
-
-void rps_sim_code_free(struct sim_code *code);

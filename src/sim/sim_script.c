@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/arena.h"
@@ -131,8 +130,7 @@ static int add_order(struct parser *p, uint32_t phase)
 
     if (s->order_count >= ORDER_MAX)
         return wrong(p, "more than %u phases when repeats are written out", ORDER_MAX);
-    if (!rps_array_add(&s->order, s->order_count, sizeof(*s->order)))
-        return rps_error_memory(p->err);
+    s->order = rps_arena_grow(s->arena, s->order, s->order_count, sizeof(*s->order));
     s->order[s->order_count++] = phase;
     return 0;
 }
@@ -143,11 +141,11 @@ static int add_phase(struct parser *p, const char *name, const char *length, int
                      char **word)
 {
     struct sim_script *s = p->script;
-    struct sim_phase *phase = rps_array_add(&s->phase, s->phase_count, sizeof(*phase));
+    struct sim_phase *phase;
     int rc;
 
-    if (!phase)
-        return rps_error_memory(p->err);
+    s->phase = rps_arena_grow(s->arena, s->phase, s->phase_count, sizeof(*phase));
+    phase = &s->phase[s->phase_count];
     *phase = p->initial;
     snprintf(phase->name, sizeof(phase->name), "%.31s", name);
     phase->sleeping = !runs && strcmp(name, "sleep") == 0;
@@ -184,14 +182,19 @@ static int end_repeat(struct parser *p)
     return 0;
 }
 
+/* Return an item after those that the list counts. */
+static struct sim_stretch *next_item(struct parser *p, struct sim_stretches *list)
+{
+    list->item = rps_arena_grow(p->script->arena, list->item, list->count, sizeof(*list->item));
+    return &list->item[list->count];
+}
+
 static int add_stretch(struct parser *p, struct sim_stretches *list, const char *at,
                        const char *length)
 {
-    struct sim_stretch *item = rps_array_add(&list->item, list->count, sizeof(*item));
+    struct sim_stretch *item = next_item(p, list);
     int rc;
 
-    if (!item)
-        return rps_error_memory(p->err);
     if ((rc = parse_time(p, "time", at, &item->at_ns)) < 0 ||
         (rc = parse_time(p, "length", length, &item->length_ns)) < 0)
         return rc;
@@ -205,11 +208,9 @@ static int add_stretch(struct parser *p, struct sim_stretches *list, const char 
 static int add_cost(struct parser *p, struct sim_stretches *list, const char *name, int count,
                     char **word)
 {
-    struct sim_stretch *item = rps_array_add(&list->item, list->count, sizeof(*item));
+    struct sim_stretch *item = next_item(p, list);
     int rc;
 
-    if (!item)
-        return rps_error_memory(p->err);
     if (count < 1 || count > 2)
         return wrong(p, "expected: %s TIME [AT]", name);
     if ((rc = parse_time(p, name, word[0], &item->length_ns)) < 0 ||
@@ -422,6 +423,7 @@ int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_er
 {
     struct parser p = {.path = path, .initial = {.mix = -1}, .err = err};
     FILE *file = fopen(path, "re");
+    struct rps_arena *arena;
     int rc;
 
     p.initial.signals = (struct sim_system){
@@ -431,11 +433,9 @@ int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_er
     if (!file)
         return rps_error_set(err, RPS_USAGE, "cannot open the simulation script %s: %s", path,
                              strerror(errno));
-    p.script = calloc(1, sizeof(*p.script));
-    if (!p.script) {
-        fclose(file);
-        return rps_error_memory(err);
-    }
+    arena = rps_arena_new();
+    p.script = rps_arena_get(arena, 1, sizeof(*p.script));
+    p.script->arena = p.script->code.arena = arena;
     p.script->counters = 2;
     p.script->width = 32;
     p.script->clock_hz = 700000000;
@@ -443,7 +443,7 @@ int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_er
     rc = parse_file(&p, file);
     fclose(file);
     if (rc < 0) {
-        rps_sim_script_free(p.script);
+        rps_arena_free(arena);
         return rc;
     }
     *ret = p.script;
@@ -465,23 +465,4 @@ int64_t rps_sim_stretches_at(const struct sim_stretches *list, int64_t time_ns)
     for (size_t i = 0; i < list->count && list->item[i].at_ns <= time_ns; i++)
         length_ns = list->item[i].length_ns;
     return length_ns;
-}
-
-void rps_sim_script_free(struct sim_script *script)
-{
-    if (!script)
-        return;
-    free(script->phase);
-    free(script->order);
-    free(script->switches.item);
-    free(script->late.item);
-    free(script->steal.item);
-    free(script->steal_clock.item);
-    free(script->fail_read.item);
-    free(script->readings.item);
-    free(script->fail_reading.item);
-    free(script->lose.item);
-    free(script->throttle.item);
-    rps_sim_code_free(&script->code);
-    free(script);
 }

@@ -64,21 +64,22 @@ struct sim_stretch { /* start, as a time of the run, and length from this start 
 
 struct sim_stretches {
     size_t count;
-    struct sim_stretch *item; /* items in order of time; owned */
+    struct sim_stretch *item; /* items in order of time */
 };
 
 struct sim_script {
-    int counters; /* number of programmable counters */
-    int width;    /* number of bits of every counter */
+    struct rps_arena *arena; /* holds the script itself and all its arrays */
+    int counters;            /* number of programmable counters */
+    int width;               /* number of bits of every counter */
     uint32_t clock_hz;
     uint64_t seed;
     uint32_t noise_ppm; /* maximum change of rates by noise, renewed each 100 ms */
     int exit_status, exit_signal;
 
     size_t phase_count;
-    struct sim_phase *phase; /* definitions of the phases; owned */
+    struct sim_phase *phase; /* definitions of the phases */
     size_t order_count;
-    uint32_t *order; /* phases of the run in order, as indexes into `phase`; owned */
+    uint32_t *order; /* phases of the run in order, as indexes into `phase` */
 
     struct sim_code code;
     uint32_t named[RPS_SYSTEM_SOURCES]; /* system metrics that the script names, one bit per slot */
@@ -140,6 +141,6 @@ int rps_sim_event(const char *name);
  * generic name (as in the ARM1176's Linux driver), a role, or the name of the cycles. */
 int rps_sim_event_asked(const char *spec);
 
-/* Read and check a script. RPS_USAGE with a message "FILE:LINE: what is wrong". */
+/* Read and check a script. The caller frees it by its arena. RPS_USAGE with a message "FILE:LINE:
+ * what is wrong". */
 int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_error *err);
-void rps_sim_script_free(struct sim_script *script);

@@ -14,6 +14,7 @@
 #include "database.h"
 #include "findings.h"
 #include "schema.h"
+#include "rpistat/arena.h"
 
 struct check {
     struct rps_reader reader;
@@ -232,21 +233,20 @@ static void check_orphans(struct check *check, const char *table)
 
 static void check_runs(struct check *check)
 {
+    struct rps_arena *arena = rps_arena_new();
     int64_t *run_id = NULL;
     size_t count = 0;
     struct rps_error why;
 
-    if (rps_reader_runs(&check->reader, &run_id, &count, &why) < 0) {
-        if (!rps_findings_end_by_error(&check->findings, &why))
-            rps_findings_add(&check->findings, RPS_FINDING_WRONG, "the runs cannot be listed: %s",
-                             why.message);
-        return;
-    }
+    if (rps_reader_runs(arena, &check->reader, &run_id, &count, &why) < 0 &&
+        !rps_findings_end_by_error(&check->findings, &why))
+        rps_findings_add(&check->findings, RPS_FINDING_WRONG, "the runs cannot be listed: %s",
+                         why.message);
     for (size_t i = 0; i < count; i++)
         check->result.periods +=
             rps_check_run(&check->reader, run_id[i], check->expected, &check->findings);
     check->result.runs = count;
-    free(run_id);
+    rps_arena_free(arena);
 }
 
 int rps_store_check(const char *path, const struct rps_finding_sink *sink,

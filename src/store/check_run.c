@@ -239,7 +239,7 @@ static void check_totals(struct check *check)
          check_event_total},
     };
 
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(tables); i++) {
         int code = rps_database_each(check->reader->db, tables[i].sql, check->run_id, tables[i].row,
                                      check);
 
@@ -258,7 +258,7 @@ static void check_state(struct check *check, const struct rps_run *run)
     if (run->state == RPS_RUN_INTERRUPTED && recording)
         rps_findings_add(check->findings, RPS_FINDING_WARNING,
                          "run %" PRId64 ": its recorder was killed, or its disk was full. The data "
-                                        "are intact, and the next recording "
+                         "are intact, and the next recording "
                          "into the store marks the run as interrupted",
                          check->run_id);
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "period.h"
+#include "rpistat/arena.h"
 #include "rpistat/moments.h"
 
 /* Maximum number of rows that a statement steps over. To skip more rows, the statement seeks. */
@@ -109,7 +110,7 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
 
     if (result == 0)
         result = read_shape(cursor, err);
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && result == 0; i++)
+    for (size_t i = 0; i < RPS_COUNT(statements) && result == 0; i++)
         result =
             rps_reader_prepare(reader, statements[i].sql, cursor->run_id, statements[i].stmt, err);
     return result;
@@ -118,11 +119,9 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
 int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, int resolution, struct rps_error *err)
 {
-    struct rps_cursor *cursor = calloc(1, sizeof(*cursor));
+    struct rps_cursor *cursor = rps_arena_loose(1, sizeof(*cursor));
     int result;
 
-    if (!cursor)
-        return rps_error_memory(err);
     cursor->reader = reader;
     cursor->run_id = run_id;
     cursor->from_ns = from_ns;
@@ -136,17 +135,13 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
         /* a damaged store cannot have more sets than any plan has */
         if (cursor->set_count > RPS_READER_SETS_MAX)
             cursor->set_count = RPS_READER_SETS_MAX;
-        cursor->block = calloc((size_t)cursor->set_count + 1, sizeof(*cursor->block));
-        cursor->scatter = calloc((size_t)cursor->set_count + 1, sizeof(*cursor->scatter));
-        if (!cursor->block || !cursor->scatter)
-            result = rps_error_memory(err);
-    }
-    if (result < 0) {
+        cursor->block = rps_arena_loose((size_t)cursor->set_count, sizeof(*cursor->block));
+        cursor->scatter = rps_arena_loose((size_t)cursor->set_count, sizeof(*cursor->scatter));
+        *ret = cursor;
+    } else {
         rps_cursor_close(cursor);
-        return result;
     }
-    *ret = cursor;
-    return 0;
+    return result;
 }
 
 void rps_cursor_close(struct rps_cursor *cursor)

@@ -408,13 +408,14 @@ int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_d
 int rps_detection_check(struct rps_reader *reader, int64_t run_id,
                         const struct rps_detection_sink *sink, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     int64_t *number = NULL;
     size_t count = 0;
     char sql[96];
     int result;
 
     snprintf(sql, sizeof(sql), "SELECT detection FROM detection WHERE run_id = %" PRId64, run_id);
-    result = rps_reader_numbers(reader, sql, &number, &count, err);
+    result = rps_reader_numbers(arena, reader, sql, &number, &count, err);
     for (size_t i = 0; i < count && result == 0; i++) {
         struct rps_detection detection;
         struct rps_error why;
@@ -426,7 +427,7 @@ int rps_detection_check(struct rps_reader *reader, int64_t run_id,
         else
             sink->wrong(sink->context, number[i], &why);
     }
-    free(number);
+    rps_arena_free(arena);
     return result;
 }
 

@@ -109,30 +109,11 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
 
 /* --- while a run is recorded ------------------------------------------------------------------ */
 
-/* Find a run that is being recorded. *ret is -1 if there is none. */
-static int find_recording(struct rps_reader *store, int64_t *ret, struct rps_error *err)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(store->db,
-                                  "SELECT coalesce(min(run_id), -1) FROM run"
-                                  " WHERE state = 'recording' AND NOT " RPS_HEARTBEAT_IS_DEAD,
-                                  -1, &stmt, NULL);
-
-    if (code == SQLITE_OK)
-        code = rps_heartbeat_bind(stmt);
-    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        *ret = sqlite3_column_int64(stmt, 0);
-        code = SQLITE_OK;
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_OK ? 0 : rps_reader_error(store, code, err);
-}
-
 int rps_edit_check_size(struct rps_reader *from, int64_t run_id, struct rps_reader *to,
                         const char *what, struct rps_error *err)
 {
     int64_t recording = -1, rows = 0;
-    int code, result = find_recording(to, &recording, err);
+    int code, result = rps_reader_find_recording(to, &recording, err);
 
     if (result < 0 || recording < 0)
         return result;
@@ -166,7 +147,7 @@ int rps_store_wait(const char *path, struct rps_error *err)
             nanosleep(&pause, NULL);
         result = rps_reader_open(&reader, path, err); /* another file may have this path now */
         if (result == 0)
-            result = find_recording(reader, &recording, err);
+            result = rps_reader_find_recording(reader, &recording, err);
         rps_reader_close(reader);
     } while (result == 0 && recording >= 0);
     return result;
@@ -228,7 +209,7 @@ int rps_store_shrink(const char *path, struct rps_error *err)
 
     if (result < 0)
         return result;
-    result = find_recording(&store, &recording, err);
+    result = rps_reader_find_recording(&store, &recording, err);
     if (result == 0 && recording >= 0)
         result = rps_error_set(err, RPS_FAILED,
                                "run %" PRId64 " of %s is being recorded, and its recorder would "

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include <sqlite3.h>
-#include "rpistat/store_hooks.h"
 
 enum rps_field_kind {
     RPS_FIELD_TEXT,    /* char[size] */

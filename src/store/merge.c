@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,6 +20,7 @@
 #include "edit.h"
 #include "reader.h"
 #include "reconstruct.h"
+#include "rpistat/arena.h"
 #include "rpistat/check.h"
 #include "rpistat/random.h"
 #include "rpistat/text.h"
@@ -78,7 +78,7 @@ static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **r
                                   " WHERE name <> 'run_id'",
                                   -1, &stmt, NULL);
 
-    for (size_t i = 0; i < sizeof(part_rows) / sizeof(part_rows[0]) && merge->is_part; i++)
+    for (size_t i = 0; i < RPS_COUNT(part_rows) && merge->is_part; i++)
         where = strcmp(part_rows[i].table, table) == 0 ? part_rows[i].where : where;
     if (code == SQLITE_OK)
         code = rps_database_bind(stmt, "t", table);
@@ -582,20 +582,21 @@ int rps_store_merge(const char *path, const char *other, const char *only, int64
                           .is_part = from_ns > 0 || to_ns < INT64_MAX,
                           .from_ns = from_ns,
                           .to_ns = to_ns};
+    struct rps_arena *arena = rps_arena_new();
     int64_t *run_id = NULL, one = -1;
     size_t count = 1;
     int result = open_from(&merge, path, other, err);
 
     if (result == 0) /* open the other store before this store is created */
         result = only ? rps_reader_find(merge.from, only, &one, err)
-                      : rps_reader_runs(merge.from, &run_id, &count, err);
+                      : rps_reader_runs(arena, merge.from, &run_id, &count, err);
     if (result == 0 && merge.is_part)
         result = find_part(&merge, one, err);
     if (result == 0 && count > 0)
         result = rps_database_open_write(path, &options, &merge.to.db, err);
     for (size_t i = 0; i < count && result == 0; i++)
         result = merge_run(&merge, only ? one : run_id[i], each, context, err);
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(merge.from);
     if (merge.to.db)
         rps_database_close_beside(merge.to.db);

@@ -133,7 +133,7 @@ static int check_companions(const char *path, struct rps_error *err)
     int result = 0;
 
     stat(path, &store); /* a new store will belong to this user */
-    for (size_t i = 0; result == 0 && i < sizeof(ends) / sizeof(ends[0]); i++) {
+    for (size_t i = 0; result == 0 && i < RPS_COUNT(ends); i++) {
         char *name = NULL;
 
         if (asprintf(&name, "%s%s", path, ends[i]) < 0)

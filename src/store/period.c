@@ -35,7 +35,7 @@ static const struct column columns[] = {
     ROW(end_ns, 0, RPS_PERIOD_TIME_MAX_NS, false),
 };
 
-#define ROLLUP_COLUMNS ((int)(sizeof(columns) / sizeof(columns[0])))
+#define ROLLUP_COLUMNS ((int)RPS_COUNT(columns))
 #define COLUMNS        (ROLLUP_COLUMNS - 4)
 
 static int64_t get(const struct rps_period *period, const struct column *column)

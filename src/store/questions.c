@@ -309,7 +309,7 @@ static int read_extent(sqlite3 *db, int64_t run_id, int64_t *ret_last, int64_t *
 
 void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *findings)
 {
-    const size_t own = sizeof(run_questions) / sizeof(run_questions[0]);
+    const size_t own = RPS_COUNT(run_questions);
     const size_t all = own + (rps_store_hooks ? rps_store_hooks->question_count : 0);
     int64_t number[] = {run_id, 0, -1};
     int all_read = read_extent(db, run_id, &number[1], &number[2]) == SQLITE_OK;

@@ -87,7 +87,8 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
 }
 
 struct numbers {
-    int64_t *number; /* owned */
+    struct rps_arena *arena;
+    int64_t *number;
     size_t count;
 };
 
@@ -95,31 +96,30 @@ static int add_number(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct numbers *numbers = context;
 
-    if (!rps_array_add(&numbers->number, numbers->count, sizeof(*numbers->number)))
-        return rps_error_memory(err);
+    (void)err;
+    numbers->number =
+        rps_arena_grow(numbers->arena, numbers->number, numbers->count, sizeof(*numbers->number));
     numbers->number[numbers->count++] = sqlite3_column_int64(stmt, 0);
     return 0;
 }
 
-int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
-                       struct rps_error *err)
+int rps_reader_numbers(struct rps_arena *arena, struct rps_reader *reader, const char *sql,
+                       int64_t **ret, size_t *ret_count, struct rps_error *err)
 {
-    struct numbers numbers = {0};
+    struct numbers numbers = {.arena = arena};
     int result = rps_reader_each(reader, sql, 0, 0, add_number, &numbers, err);
 
-    if (result < 0) {
-        free(numbers.number);
+    if (result < 0)
         return result;
-    }
     *ret = numbers.number;
     *ret_count = numbers.count;
     return 0;
 }
 
-int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
-                    struct rps_error *err)
+int rps_reader_runs(struct rps_arena *arena, struct rps_reader *reader, int64_t **ret_run_id,
+                    size_t *ret_count, struct rps_error *err)
 {
-    return rps_reader_numbers(reader, "SELECT run_id FROM run ORDER BY run_id", ret_run_id,
+    return rps_reader_numbers(arena, reader, "SELECT run_id FROM run ORDER BY run_id", ret_run_id,
                               ret_count, err);
 }
 
@@ -386,61 +386,54 @@ int rps_reader_downsampled_to(struct rps_reader *reader, int64_t run_id, int32_t
 
 /* --- marks and gaps --------------------------------------------------------------------------- */
 
+struct reading {
+    struct rps_arena *arena;
+    struct rps_notes notes;
+};
+
 static int add_note(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    struct rps_notes *notes = context;
+    struct reading *reading = context;
+    struct rps_notes *notes = &reading->notes;
     const char *text = (const char *)sqlite3_column_text(stmt, 2);
-    struct rps_note *note = rps_array_add(&notes->note, notes->count, sizeof(*note));
+    int64_t length_ns = sane_time(sqlite3_column_int64(stmt, 1));
 
-    if (!note)
-        return rps_error_memory(err);
-    note->cpu = sqlite3_column_int(stmt, 3);
-    note->start_ns = sane_time(sqlite3_column_int64(stmt, 0));
-    note->length_ns = sane_time(sqlite3_column_int64(stmt, 1));
-    if (note->length_ns < 0)
-        note->length_ns = 0;
-    note->text = strdup(text ? text : "");
-    if (!note->text)
-        return rps_error_memory(err);
-    notes->count++;
+    (void)err;
+    notes->note = rps_arena_grow(reading->arena, notes->note, notes->count, sizeof(*notes->note));
+    notes->note[notes->count++] = (struct rps_note){
+        .cpu = sqlite3_column_int(stmt, 3),
+        .start_ns = sane_time(sqlite3_column_int64(stmt, 0)),
+        .length_ns = length_ns < 0 ? 0 : length_ns,
+        .text = rps_arena_text(reading->arena, text ? text : ""),
+    };
     return 0;
 }
 
-static int read_notes(struct rps_reader *reader, const char *sql, int64_t run_id,
-                      struct rps_notes *ret, struct rps_error *err)
+static int read_notes(struct rps_arena *arena, struct rps_reader *reader, const char *sql,
+                      int64_t run_id, struct rps_notes *ret, struct rps_error *err)
 {
-    struct rps_notes notes = {0};
-    int result = rps_reader_each(reader, sql, run_id, 0, add_note, &notes, err);
+    struct reading reading = {.arena = arena};
+    int result = rps_reader_each(reader, sql, run_id, 0, add_note, &reading, err);
 
-    if (result < 0)
-        rps_notes_free(&notes);
-    else
-        *ret = notes;
+    if (result == 0)
+        *ret = reading.notes;
     return result;
 }
 
-int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                     struct rps_error *err)
+int rps_reader_marks(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                     struct rps_notes *ret, struct rps_error *err)
 {
-    return read_notes(reader,
+    return read_notes(arena, reader,
                       "SELECT time_ns, 0, text, -1 FROM mark WHERE run_id = ?1"
                       " ORDER BY time_ns, mark_no",
                       run_id, ret, err);
 }
 
-int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                    struct rps_error *err)
+int rps_reader_gaps(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_notes *ret, struct rps_error *err)
 {
-    return read_notes(reader,
+    return read_notes(arena, reader,
                       "SELECT start_ns, length_ns, reason, cpu FROM gap WHERE run_id = ?1"
                       " ORDER BY start_ns, gap_no",
                       run_id, ret, err);
-}
-
-void rps_notes_free(struct rps_notes *notes)
-{
-    for (size_t i = 0; i < notes->count; i++)
-        free(notes->note[i].text);
-    free(notes->note);
-    *notes = (struct rps_notes){0};
 }

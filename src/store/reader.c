@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "identity.h"
+#include "rpistat/arena.h"
 
 int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 {
@@ -71,15 +72,9 @@ int rps_reader_each(struct rps_reader *reader, const char *sql, int64_t run_id, 
 
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
 {
-    struct rps_reader *reader = calloc(1, sizeof(*reader));
+    struct rps_reader *reader = rps_arena_loose(1, sizeof(*reader));
 
-    if (!reader)
-        return rps_error_memory(err);
-    reader->path = strdup(path);
-    if (!reader->path) {
-        free(reader);
-        return rps_error_memory(err);
-    }
+    reader->path = strcpy(rps_arena_loose(strlen(path) + 1, 1), path);
     if (rps_database_open_read(path, &reader->db, err) < 0) {
         rps_reader_close(reader);
         return RPS_FAILED;

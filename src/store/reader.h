@@ -41,10 +41,13 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt);
  * statement, is finalized. Returns RPS_FAILED with a message for errors. */
 int rps_reader_hold(struct rps_reader *reader, sqlite3_stmt **ret, struct rps_error *err);
 
-/* Read the first column of all rows of sql into a new array, which the caller frees with free().
- * Returns RPS_FAILED with a message for errors. */
-int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
-                       struct rps_error *err);
+/* Read the first column of all rows of sql into an array in the arena. Returns RPS_FAILED with a
+ * message for errors. */
+int rps_reader_numbers(struct rps_arena *arena, struct rps_reader *reader, const char *sql,
+                       int64_t **ret, size_t *ret_count, struct rps_error *err);
+
+/* Find the newest run that is being recorded. *ret is -1 if there is none. */
+int rps_reader_find_recording(struct rps_reader *reader, int64_t *ret, struct rps_error *err);
 
 /* Return RPS_FAILED if the run is not in the store. The error lists the existing runs. */
 int rps_reader_require(struct rps_reader *reader, int64_t run_id, struct rps_error *err);

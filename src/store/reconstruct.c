@@ -328,8 +328,9 @@ static void report_what_was_done(struct reconstruct *r, struct rps_findings *fin
     if (r->is_new)
         rps_findings_add(findings, RPS_FINDING_NOTE,
                          "run %" PRId64 ": its command, start time and host are lost", r->run_id);
-    report_count(r, "events and event sets whose description was lost; they have numbers instead of names",
-                 r->made, findings);
+    report_count(
+        r, "events and event sets whose description was lost; they have numbers instead of names",
+        r->made, findings);
     if (r->without_metrics)
         rps_findings_add(findings, RPS_FINDING_NOTE,
                          "run %" PRId64 ": the formulas of its metrics are lost", r->run_id);

@@ -20,6 +20,7 @@
 #include "identity.h"
 #include "reconstruct.h"
 #include "schema.h"
+#include "rpistat/arena.h"
 #include "rpistat/rights.h"
 
 struct repair {
@@ -168,12 +169,12 @@ static bool put_schema(sqlite3 *empty, int copy, int lost_max)
 static bool restore_schema(int copy)
 {
     sqlite3 *empty = NULL;
-    bool done = sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                                NULL) == SQLITE_OK &&
-                rps_schema_bring_up_to_date(empty) == SQLITE_OK &&
-                (put_schema(empty, copy, 0) ||
-                 (rps_database_exec(empty, sql_move_views) == SQLITE_OK &&
-                  put_schema(empty, copy, LOST_SCHEMA_PAGES_MAX)));
+    bool done =
+        sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+            SQLITE_OK &&
+        rps_schema_bring_up_to_date(empty) == SQLITE_OK &&
+        (put_schema(empty, copy, 0) || (rps_database_exec(empty, sql_move_views) == SQLITE_OK &&
+                                        put_schema(empty, copy, LOST_SCHEMA_PAGES_MAX)));
 
     sqlite3_close(empty);
     return done;
@@ -236,14 +237,15 @@ static int drop_strays(struct repair *repair)
 
 static int reconstruct_runs(struct repair *repair, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = rps_reader_numbers(&repair->to, SQL_RUNS, &run_id, &count, err), code;
+    int result = rps_reader_numbers(arena, &repair->to, SQL_RUNS, &run_id, &count, err), code;
 
     for (size_t i = 0; i < count && result == 0; i++)
         result =
             rps_reconstruct_run(&repair->to, run_id[i], &repair->findings, &repair->result, err);
-    free(run_id);
+    rps_arena_free(arena);
     if (result == 0 && (code = drop_strays(repair)) != SQLITE_OK)
         result = rps_reader_error(&repair->to, code, err);
     return result;

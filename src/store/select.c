@@ -26,10 +26,11 @@
 
 /* The selected runs, in the order typed. */
 struct selection {
+    struct rps_arena *arena;
     struct rps_reader *reader;
     int is_group; /* 1 if ranges and label:TEXT are also accepted */
     size_t count;
-    int64_t *run_id; /* owned */
+    int64_t *run_id;
 };
 
 static int is_label(const struct selection *selection, const char *text)
@@ -69,26 +70,27 @@ static int64_t back_from_last(const char *text)
     return (int64_t)back;
 }
 
+static int add_run(void *context, sqlite3_stmt *stmt, struct rps_error *err)
+{
+    struct selection *selection = context;
+
+    (void)err;
+    selection->run_id = rps_arena_grow(selection->arena, selection->run_id, selection->count,
+                                       sizeof(*selection->run_id));
+    selection->run_id[selection->count++] = sqlite3_column_int64(stmt, 0);
+    return 0;
+}
+
 /* Add the runs that a statement from sqlite3_mprintf returns. Returns 1 if there are runs, 0 if
  * there are none, or a negative value for errors. */
 static int add_runs(struct selection *selection, char *sql, struct rps_error *err)
 {
-    int64_t *run_id = NULL, *all;
-    size_t count = 0;
-    int result = sql ? rps_reader_numbers(selection->reader, sql, &run_id, &count, err)
+    size_t before = selection->count;
+    int result = sql ? rps_reader_each(selection->reader, sql, 0, 0, add_run, selection, err)
                      : rps_error_memory(err);
 
     sqlite3_free(sql);
-    if (result < 0 || count == 0)
-        return result;
-    all = realloc(selection->run_id, (selection->count + count) * sizeof(*all));
-    if (all) {
-        memcpy(all + selection->count, run_id, count * sizeof(*all));
-        selection->run_id = all;
-        selection->count += count;
-    }
-    free(run_id);
-    return all ? 1 : rps_error_memory(err);
+    return result < 0 ? result : selection->count > before;
 }
 
 /* Add the runs that `text` selects. `text` is an item of a comma-separated list, or a label or tag
@@ -158,38 +160,45 @@ static int none(const struct selection *selection, const char *text, struct rps_
 int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
                     struct rps_error *err)
 {
-    struct selection selection = {.reader = reader};
+    struct selection selection = {.arena = rps_arena_new(), .reader = reader};
     int result = add_part(&selection, text ? text : "last", err);
 
     if (result > 0)
         *ret_run_id = selection.run_id[selection.count - 1];
-    free(selection.run_id);
+    rps_arena_free(selection.arena);
     if (result == 0)
         return none(&selection, text ? text : "last", err);
     return result < 0 ? result : 0;
 }
 
+int rps_reader_find_recording(struct rps_reader *reader, int64_t *ret, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(reader->db,
+                                  "SELECT coalesce(max(run_id), -1) FROM run"
+                                  " WHERE state = 'recording' AND NOT " RPS_HEARTBEAT_IS_DEAD,
+                                  -1, &stmt, NULL);
+
+    if (code == SQLITE_OK)
+        code = rps_heartbeat_bind(stmt);
+    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(stmt, 0);
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_OK ? 0 : rps_reader_error(reader, code, err);
+}
+
 int rps_reader_find_live(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
                          struct rps_error *err)
 {
-    int64_t *run_id = NULL;
-    size_t count = 0;
-    int is_found = 0, result = rps_reader_find(reader, text, ret_run_id, err);
+    int64_t recording = -1;
+    int result = rps_reader_find(reader, text, ret_run_id, err);
 
-    if (result < 0 || text)
-        return result;
-    result = rps_reader_runs(reader, &run_id, &count, err);
-    while (result == 0 && count > 0 && !is_found) {
-        struct rps_run run;
-
-        result = rps_reader_run(reader, run_id[--count], &run, err);
-        if (result == 0) {
-            is_found = run.state == RPS_RUN_RECORDING;
-            *ret_run_id = is_found ? run_id[count] : *ret_run_id;
-            rps_run_free(&run);
-        }
-    }
-    free(run_id);
+    if (result == 0 && !text)
+        result = rps_reader_find_recording(reader, &recording, err);
+    if (recording >= 0)
+        *ret_run_id = recording;
     return result;
 }
 
@@ -199,13 +208,10 @@ RPS_ARRAY_ORDER(compare_numbers, int64_t, )
 static int add_items(struct selection *selection, const char *text, struct rps_error *err)
 {
     int result = strchr(text, ',') ? add_part(selection, text, err) : 0;
-    char *copy, *rest, *item;
+    char *rest = rps_arena_text(selection->arena, text), *item;
 
     if (result != 0)
         return result;
-    copy = rest = strdup(text);
-    if (!copy)
-        return rps_error_memory(err);
     while (result >= 0 && (item = strsep(&rest, ","))) {
         if (item[0] == '\0')
             result =
@@ -213,21 +219,18 @@ static int add_items(struct selection *selection, const char *text, struct rps_e
         else if ((result = add_part(selection, item, err)) == 0)
             result = none(selection, item, err);
     }
-    free(copy);
     return result;
 }
 
-int rps_reader_find_group(struct rps_reader *reader, const char *text, int64_t **ret_run_id,
-                          size_t *ret_count, struct rps_error *err)
+int rps_reader_find_group(struct rps_arena *arena, struct rps_reader *reader, const char *text,
+                          int64_t **ret_run_id, size_t *ret_count, struct rps_error *err)
 {
-    struct selection selection = {.reader = reader, .is_group = 1};
+    struct selection selection = {.arena = arena, .reader = reader, .is_group = 1};
     int result = add_items(&selection, text, err);
     size_t kept = 0;
 
-    if (result < 0) {
-        free(selection.run_id);
+    if (result < 0)
         return result;
-    }
     qsort(selection.run_id, selection.count, sizeof(*selection.run_id), compare_numbers);
     for (size_t i = 0; i < selection.count; i++) {
         if (kept == 0 || selection.run_id[kept - 1] != selection.run_id[i])

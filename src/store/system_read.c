@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "reader.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 
 /* Number of rows to step over before a statement seeks. */
@@ -63,12 +64,10 @@ int rps_system_cursor_open(struct rps_system_cursor **ret, struct rps_reader *re
                            int64_t run_id, enum rps_system_source source, int64_t from_ns,
                            int64_t to_ns, int resolution, struct rps_error *err)
 {
-    struct rps_system_cursor *cursor = calloc(1, sizeof(*cursor));
+    struct rps_system_cursor *cursor = rps_arena_loose(1, sizeof(*cursor));
     int result;
 
     *ret = NULL;
-    if (!cursor)
-        return rps_error_memory(err);
     cursor->reader = reader;
     cursor->run_id = run_id;
     cursor->from_ns = from_ns;

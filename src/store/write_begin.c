@@ -15,7 +15,7 @@ static int make_uuid(char ret[40], struct rps_error *err)
     unsigned char b[16];
 
     if (rps_random_bytes(b, sizeof(b), err) < 0)
-        return rps_error_prefix(err, RPS_FAILED, "cannot make an id for the run");
+        return rps_error_prefix(err, RPS_FAILED, "cannot create a uuid for the run");
     b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
     b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
     snprintf(ret, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],

@@ -25,8 +25,7 @@
 #include "rpistat/change.h"
 #include "rpistat/random.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define PI           3.14159265358979323846
+#define PI 3.14159265358979323846
 
 #define PAIRS       4000
 #define TESTS       40
@@ -122,7 +121,7 @@ static void print_groups(int pairs)
     int comparisons = pairs / 4;
 
     printf("\n%-16s %8s %8s %8s %8s %8s\n", "groups", "normal", "any", "related", "modes", "any");
-    for (size_t k = 0; k < COUNT(sizes); k++) {
+    for (size_t k = 0; k < RPS_COUNT(sizes); k++) {
         size_t before = sizes[k][0], after = sizes[k][1];
         double any, related, any_modes, alarms, modes;
 
@@ -165,7 +164,7 @@ static void print_power(int pairs)
     static const double changes[] = {0, .01, .02, .03, .04, .05, .06, .10};
 
     printf("\n%-16s %8s %8s\n", "power", "found", "of 40");
-    for (size_t k = 0; k < COUNT(changes); k++)
+    for (size_t k = 0; k < RPS_COUNT(changes); k++)
         print_change(changes[k], 4 * pairs);
 }
 
@@ -216,7 +215,7 @@ static void print_few(int pairs)
     printf("\n%6s %-9s %7s %8s %8s %8s %8s\n", "few", "machine", "true", "less", "more", "less now",
            "more now");
     for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++)
-        for (size_t r = 0; r < COUNT(runs); r++)
+        for (size_t r = 0; r < RPS_COUNT(runs); r++)
             for (int is_longer = 0; is_longer < 2; is_longer++)
                 print_few_of(runs[r], has_neighbour, is_longer ? .05 : 0, pairs);
 }
@@ -266,9 +265,9 @@ static void print_gate(int pairs)
 
     printf("\n%7s %8s %6s %8s %8s %10s %8s %8s\n", "gate", "between", "runs", "holds", "fails",
            "undecided", "more", "decided");
-    for (size_t s = 0; s < COUNT(spreads); s++)
-        for (size_t r = 0; r < COUNT(runs); r++)
-            for (size_t k = 0; k < COUNT(changes); k++)
+    for (size_t s = 0; s < RPS_COUNT(spreads); s++)
+        for (size_t r = 0; r < RPS_COUNT(runs); r++)
+            for (size_t k = 0; k < RPS_COUNT(changes); k++)
                 print_gate_of(spreads[s], changes[k], runs[r], pairs);
 }
 
@@ -300,11 +299,11 @@ int main(int argc, char **argv)
 
     argc -= 1 + quick;
     argv += 1 + quick;
-    for (size_t p = 0; p < COUNT(parts); p++)
+    for (size_t p = 0; p < RPS_COUNT(parts); p++)
         known += argc > 0 && is_asked(parts[p].name, argc, argv);
     if (known < argc)
         return usage();
-    for (size_t p = 0; p < COUNT(parts); p++)
+    for (size_t p = 0; p < RPS_COUNT(parts); p++)
         if (is_asked(parts[p].name, argc, argv))
             parts[p].print(quick ? PAIRS / 10 : PAIRS);
     return 0;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/formula.h"
 #include "rpistat/order.h"
 #include "rpistat/period.h"
@@ -27,7 +28,6 @@
 #include "series.h"
 #include "store/writer.h"
 
-#define COUNT(array)   (sizeof(array) / sizeof(*(array)))
 #define SETS_MAX       7
 #define CERTAINTIES    (RPS_CERTAINTY_HARDLY + 1)
 #define LENGTHS        3
@@ -333,7 +333,7 @@ static const struct rps_tally *simulate_apart(struct bench *bench, const struct 
 static void judge_apart(struct bench *bench, const struct bench_kind *kind, int runs,
                         enum bench_start start, int rule, struct score *score)
 {
-    for (size_t s = 0; s < COUNT(sets_of); s++)
+    for (size_t s = 0; s < RPS_COUNT(sets_of); s++)
         for (int length = 0; length < LENGTHS; length++)
             for (int run = 0; run < runs; run++) {
                 double truth[SETS_MAX];
@@ -367,7 +367,7 @@ static void print_coverage(int runs, const char *class)
     init_bench(&bench, 1);
     printf(
         "coverage: printed intervals that hold, by length of the run in periods; --order random\n");
-    for (size_t w = 0; w < COUNT(way); w++) {
+    for (size_t w = 0; w < RPS_COUNT(way); w++) {
         print_head(way[w].name, LENGTHS);
         for (const struct bench_kind *kind = bench_edges; kind->name; kind++) {
             struct score score = {0};
@@ -405,7 +405,7 @@ static void print_kinds(struct bench *bench, const struct bench_kind *kind, cons
 {
     print_head(title, LENGTHS);
     for (; kind->name; kind++) {
-        for (size_t s = 0; s < COUNT(sets_of); s++) {
+        for (size_t s = 0; s < RPS_COUNT(sets_of); s++) {
             struct score score = {0};
 
             for (int length = 0; length < LENGTHS; length++)
@@ -423,7 +423,7 @@ static int has_ratios(const struct bench_kind *kind)
     static const char *const names[] = {"stationary", "phased", "periodic", "AR",
                                         "trend",      "decay",  "start-up", "..."};
 
-    for (size_t i = 0; i < COUNT(names); i++) {
+    for (size_t i = 0; i < RPS_COUNT(names); i++) {
         if (strncmp(kind->name, names[i], strlen(names[i])) == 0)
             return 1;
     }
@@ -437,11 +437,11 @@ static void print_ratios(struct bench *bench, const struct bench_kind *kind, con
 
     print_head(title, LENGTHS);
     for (; kind->name; kind++) {
-        struct score score[COUNT(sets_of)][2] = {0};
+        struct score score[RPS_COUNT(sets_of)][2] = {0};
 
         if (!has_ratios(kind))
             continue;
-        for (size_t s = 0; s < COUNT(sets_of); s++) {
+        for (size_t s = 0; s < RPS_COUNT(sets_of); s++) {
             for (int length = 0; length < LENGTHS; length++) {
                 for (int run = 0; run < runs; run++) {
                     double truth[2];
@@ -456,7 +456,7 @@ static void print_ratios(struct bench *bench, const struct bench_kind *kind, con
             char name[80];
 
             snprintf(name, sizeof(name), "%s: %s", kind->name, across ? "two sets" : "one set");
-            for (size_t s = 0; s < COUNT(sets_of); s++) {
+            for (size_t s = 0; s < RPS_COUNT(sets_of); s++) {
                 print_row(s == 0 ? name : "", sets_of[s], &score[s][across], LENGTHS);
                 join(&all[across], &score[s][across]);
                 free_score(&score[s][across]);
@@ -569,7 +569,7 @@ static void read_downsampled(struct bench *bench, const struct reading *reading,
 static void print_thinned_kind(struct bench *bench, const struct bench_kind *kind, int runs)
 {
     static struct rps_period period[THINNED_PERIODS];
-    struct score total[COUNT(readings)] = {0}, ratio[COUNT(readings)] = {0};
+    struct score total[RPS_COUNT(readings)] = {0}, ratio[RPS_COUNT(readings)] = {0};
 
     for (int run = 0; run < runs; run++) {
         uint64_t random = seed_of(kind, THINNED_SETS, THINNED_PERIODS, run);
@@ -581,7 +581,7 @@ static void print_thinned_kind(struct bench *bench, const struct bench_kind *kin
             truth[0] += (double)period[i].count[0];
             truth[1] += (double)period[i].count[1];
         }
-        for (size_t r = 0; r < COUNT(readings) && truth[0] > 0 && truth[1] > 0; r++) {
+        for (size_t r = 0; r < RPS_COUNT(readings) && truth[0] > 0 && truth[1] > 0; r++) {
             struct score across = {0};
 
             read_downsampled(bench, &readings[r], &order, period);
@@ -597,7 +597,7 @@ static void print_thinned_kind(struct bench *bench, const struct bench_kind *kin
     }
     for (int is_ratio = 0; is_ratio < 2; is_ratio++) {
         printf("%-32s %-7s", is_ratio ? "" : kind->name, is_ratio ? "ratio" : "total");
-        for (size_t r = 0; r < COUNT(readings); r++) {
+        for (size_t r = 0; r < RPS_COUNT(readings); r++) {
             struct score *score = is_ratio ? &ratio[r] : &total[r];
 
             printf(" %5.1f%% %7.2f%%", percent(held(score), given(score)),
@@ -617,11 +617,11 @@ static void print_thinned(int runs)
     printf("thinned: %d runs of %d periods of %d sets, in blocks of so many rotations: held, and\n"
            "half of the interval; of totals, and of ratios of two events of one set\n%-40s",
            runs, THINNED_PERIODS, THINNED_SETS, "");
-    for (size_t r = 0; r < COUNT(readings); r++)
+    for (size_t r = 0; r < RPS_COUNT(readings); r++)
         printf(" %15s", readings[r].name);
     printf("\n");
     init_bench(&bench, 2);
-    for (size_t l = 0; l < COUNT(lists); l++) {
+    for (size_t l = 0; l < RPS_COUNT(lists); l++) {
         for (const struct bench_kind *kind = lists[l]; kind->name; kind++)
             print_thinned_kind(&bench, kind, runs);
     }
@@ -688,7 +688,8 @@ struct recorded {
     struct rps_order order;
     size_t recordings, series;
     size_t few; /* series whose intervals held in fewer than 92 of 100 cases */
-    struct score by_sets[COUNT(sets_of)], within[COUNT(sets_of)], across[COUNT(sets_of)];
+    struct score by_sets[RPS_COUNT(sets_of)], within[RPS_COUNT(sets_of)],
+        across[RPS_COUNT(sets_of)];
     struct event_score event[64];
     size_t events;
 };
@@ -728,7 +729,7 @@ static struct event_score *event_score(struct recorded *all, const char *spec)
         if (strcmp(all->event[i].spec, spec) == 0)
             return &all->event[i];
     }
-    if (all->events == COUNT(all->event)) {
+    if (all->events == RPS_COUNT(all->event)) {
         fprintf(stderr, "intervals: too many events\n");
         exit(1);
     }
@@ -759,7 +760,7 @@ static void judge_series(struct bench *bench, const struct recording *recording,
     struct event_score *event = event_score(all, spec);
     struct score series = {0};
 
-    for (size_t s = 0; s < COUNT(sets_of); s++) {
+    for (size_t s = 0; s < RPS_COUNT(sets_of); s++) {
         struct score score = {0};
 
         for (int n = 0; n < sets_of[s]; n++) {
@@ -790,7 +791,7 @@ static void judge_recording(struct bench *bench, const struct recording *recordi
         read_in_turns(bench, 1, &all->order, recording->period, recording->count);
     int slots = recording->plan->set[0].event_count;
 
-    for (size_t s = 0; s < COUNT(sets_of); s++)
+    for (size_t s = 0; s < RPS_COUNT(sets_of); s++)
         read_in_turns(bench, sets_of[s], &all->order, recording->period, recording->count);
     all->recordings++;
     for (int a = 0; a < slots; a++) {
@@ -802,18 +803,18 @@ static void judge_recording(struct bench *bench, const struct recording *recordi
         for (int b = 0; b < slots; b++) {
             double other = rps_tally_estimate(whole, 0, b);
 
-            for (size_t s = 0; s < COUNT(sets_of) && a != b && other > 0; s++)
+            for (size_t s = 0; s < RPS_COUNT(sets_of) && a != b && other > 0; s++)
                 judge_ratios(bench, sets_of[s], b, a, other / truth, 0, &all->within[s],
                              &all->across[s]);
         }
     }
 }
 
-static void print_by_sets(const char *name, struct score score[COUNT(sets_of)])
+static void print_by_sets(const char *name, struct score score[RPS_COUNT(sets_of)])
 {
     struct score total = {0};
 
-    for (size_t s = 0; s < COUNT(sets_of); s++) {
+    for (size_t s = 0; s < RPS_COUNT(sets_of); s++) {
         print_row(s == 0 ? name : "", sets_of[s], &score[s], 0);
         join(&total, &score[s]);
         free_score(&score[s]);
@@ -837,6 +838,7 @@ static void print_all(struct recorded *all)
 
 static void print_recorded(const char *path)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_reader *reader;
     struct rps_error err;
     struct bench bench;
@@ -844,7 +846,7 @@ static void print_recorded(const char *path)
     size_t runs;
 
     must_do(rps_reader_open(&reader, path, &err), &err);
-    must_do(rps_reader_runs(reader, &run_id, &runs, &err), &err);
+    must_do(rps_reader_runs(arena, reader, &run_id, &runs, &err), &err);
     init_bench(&bench, RPS_SLOT_MAX);
     for (int random = 0; random < 2; random++) {
         struct recorded *all = must(calloc(1, sizeof(*all)));
@@ -862,7 +864,7 @@ static void print_recorded(const char *path)
         free(all);
     }
     free_bench(&bench);
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
 }
 

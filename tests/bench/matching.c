@@ -30,13 +30,12 @@
 #include "compare/match.h"
 #include "rpistat/random.h"
 
-#define SIGNALS      6
-#define NOISE        .05 /* noise as a share of the value */
-#define RESOLUTION   (.15 / NOISE)
-#define KINDS_APART  (.4 / NOISE)
-#define RUNS_APART   (.01 / NOISE)
-#define NONE         (-1)
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define SIGNALS     6
+#define NOISE       .05 /* noise as a share of the value */
+#define RESOLUTION  (.15 / NOISE)
+#define KINDS_APART (.4 / NOISE)
+#define RUNS_APART  (.01 / NOISE)
+#define NONE        (-1)
 
 struct options {
     int programs;
@@ -478,8 +477,8 @@ int main(int argc, char **argv)
     }
     printf("%-28s %8s %8s %8s %8s %8s %8s %8s\n", "", "rows", "turns", "nearest", "same", "phases",
            "alone", "there");
-    for (size_t n = 0; n < COUNT(noises); n++)
-        for (size_t c = 0; c < COUNT(changes); c++)
+    for (size_t n = 0; n < RPS_COUNT(noises); n++)
+        for (size_t c = 0; c < RPS_COUNT(changes); c++)
             print_change(&options, &changes[c], noises[n]);
     return 0;
 }

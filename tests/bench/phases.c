@@ -36,7 +36,6 @@
 #define MARGIN       5
 #define SHORT_MARGIN 1
 #define COLUMNS_MAX  9
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 struct options {
     int quick, shown, seeds;
@@ -223,7 +222,7 @@ static void add_draft(const struct options *options, struct phase_draft draft, s
                         best.rand,
                         score.changes / (double)(series.segments - 1),
                         1e3 * seconds};
-        for (size_t c = 0; c < COUNT(one); c++)
+        for (size_t c = 0; c < RPS_COUNT(one); c++)
             value[c] += one[c] / options->seeds;
         phase_series_free(&series);
     }
@@ -237,8 +236,8 @@ static void print_noise(const struct options *options, enum phase_noise noise, i
     char name[64];
     int rows = 0;
 
-    for (size_t i = 0; i < COUNT(n); i++)
-        for (size_t j = 0; j < COUNT(d); j++) {
+    for (size_t i = 0; i < RPS_COUNT(n); i++)
+        for (size_t j = 0; j < RPS_COUNT(d); j++) {
             double value[COLUMNS_MAX] = {0};
             struct phase_draft draft = {.noise = noise,
                                         .delta = hard ? 0.4 : 1,
@@ -282,7 +281,7 @@ static void print_short(const struct options *options)
     table.name = "short";
     print_head(options, &table);
     for (int delta = 2; delta <= 3; delta++)
-        for (size_t i = 0; i < COUNT(n); i++) {
+        for (size_t i = 0; i < RPS_COUNT(n); i++) {
             struct phase_draft draft = {.noise = WHITE, .delta = delta, .n = n[i], .d = 6};
             double value[COLUMNS_MAX] = {0};
             char name[64];
@@ -362,7 +361,7 @@ static void print_speed(const struct options *options)
 
     phase_must(value == MAP_FAILED ? NULL : value);
     print_head(options, &speed_table);
-    for (size_t i = 0; i < COUNT(changes); i++) {
+    for (size_t i = 0; i < RPS_COUNT(changes); i++) {
         struct phase_draft draft = {
             .noise = WHITE, .delta = 1, .n = 864000, .d = 8, .segments = changes[i] + 1, .seed = 1};
         char name[64];
@@ -451,13 +450,13 @@ int main(int argc, char **argv)
         return usage();
     argc -= optind;
     argv += optind;
-    for (size_t p = 0; p < COUNT(parts); p++)
+    for (size_t p = 0; p < RPS_COUNT(parts); p++)
         known += argc > 0 && is_asked(parts[p].name, argc, argv);
     if (known < argc)
         return usage();
     if (print_seeds(&options) < 0)
         return 1;
-    for (size_t p = 0; p < COUNT(parts); p++)
+    for (size_t p = 0; p < RPS_COUNT(parts); p++)
         if (is_asked(parts[p].name, argc, argv))
             parts[p].print(&options);
     if (options.before)

@@ -73,7 +73,7 @@ def test_part():
     for command in ("report", "phases", "plot"):
         expect(FOLDER.call(command, "--from", "02:59:55", "--to", "02:00:05", env=HERE), 0)
     report = FOLDER.call("report", "--from", "02:59:55", env=HERE).stdout
-    assert re.search(r"Part reported: +00:00:05.200 to", report), report
+    assert re.search(r"Time range: +00:00:05.200 to", report), report
 
 
 def test_refused_part():

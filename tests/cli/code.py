@@ -413,13 +413,13 @@ def test_answer():
         "Difference: largest in main miss rate (4.45 PTI in B, 0.50 PTI in A, 2.20 PTI in the whole run)"], answer("-r", "1")
     assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
         "2.000 s of sim:script.sim, 2.000 s of CPU time (100 % of one CPU).",
-        "This part: in solve;\\x1b[31m (90 % of samples, rest of the run: 35 %), 2.2 x the main miss rate of the rest of the run, "
+        "Selection: in solve;\\x1b[31m (90 % of samples, rest of the run: 35 %), 2.2 x the main miss rate of the rest of the run, "
         "DC miss ratio 20 % (rest of the run: 10 %), CPU use 100 % (rest of the run: 87 %)",
         "CPU time: solve;\\x1b[31m 90 %, load 10 % (200 samples)",
-        "Phases: all of this part is in phase B"], answer("-r", "1", "--from", "8s", "--to", "10s")
+        "Phases: the whole selection is in phase B"], answer("-r", "1", "--from", "8s", "--to", "10s")
     few = answer("-r", "1", "--from", "0s", "--to", "100ms")
     assert len(few) == 2 and few[0].startswith("0.100 s of sim:script.sim, "), few
-    assert few[1].startswith("This part: ") and ": in " not in few[1], few  # 10 samples
+    assert few[1].startswith("Selection: ") and ": in " not in few[1], few  # 10 samples
     bare = answer("-r", "bare")
     assert len(bare) == 2 and bare[0].startswith("sim:script.sim ran for 2.000 s, "), bare
     with Folder() as folder:  # wrong phases do not prevent a report

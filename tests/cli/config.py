@@ -105,7 +105,7 @@ def test_store():
 
 # Lines, the number of the wrong line, and words of the message.
 MISTAKES = [
-    ("nosuch = 3", 1, ["'nosuch'", "man rpistat"]),
+    ("nosuch = 3", 1, ["'nosuch'", "rpistat help COMMAND"]),
     ("quiet\n\n[runs]\nperiod = 3", 4, ["runs", "'period'", "rpistat runs --help"]),
     ("[reprot]\nquiet", 2, ["'reprot'"]),
     ("[report", 1, ["'[report'", "]"]),

@@ -42,6 +42,18 @@ def differing(found):
     return {row["name"]: row for row in found["metrics"]}
 
 
+def test_listed_only():
+    """a metric that only the table lists is an exception from a sentence about all metrics"""
+    waiting = ("seed 3\nnoise 40%\nwidth 64\ndefault threads=21 in=lock:1 wait=40% instructions=300M dc_access=100M dc_miss=2M\n"
+               "phase a 20s\nphase b 4s threads=22 wait=43%\nphase c 20s\n")
+    with Folder(runs=0) as folder:
+        folder.write("waiting.sim", waiting)
+        expect(folder.call("record", "-q", "--pmu", "sim:waiting.sim", "--order", "fixed"), 0)
+        assert set(differing(explained(folder, "--from", "20s", "--to", "24s"))) == {"wait"}
+        text = " ".join(expect(folder.call("explain", "--from", "20s", "--to", "24s"), 0).stdout.split())
+        assert "more than chance, except for the table below. " in text and "1 of 5 metrics differs " in text, text
+
+
 def test_burst():
     """the metrics, I/O and code of a window are those of the script; nothing else differs"""
     with Folder(runs=0) as folder:
@@ -225,4 +237,4 @@ def test_formats():
         assert first != last, text  # although a period has one decimal
 
 
-tap.main([test_burst, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
+tap.main([test_burst, test_listed_only, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])

@@ -56,7 +56,7 @@ def check_failure():
     for variable, status in (("FAIL", 4), ("DIE", 137)):
         with Folder() as folder:
             answer = expect(folder.call(*series(), env=environment(**{variable: "2"})), status)
-            assert answer.stderr == "rpistat: a run that failed ended the series: 2 of 3 runs were recorded\n", \
+            assert answer.stderr == "rpistat: a run failed and ended the series: 2 of 3 runs were recorded\n", \
                 answer.stderr
             assert len(runs(folder)) == 2
 
@@ -126,7 +126,7 @@ def check_warmup():
         assert folder.read("once").count(b"x") == 2 and len(runs(folder)) == 4
     with Folder() as folder:
         answer = expect(folder.call(*series("--warmup", "2"), env=environment(FAIL="2")), 4)
-        assert answer.stderr == ("rpistat: a run to warm up that failed ended the series: 0 of 3 runs were "
+        assert answer.stderr == ("rpistat: a warm-up run failed and ended the series: 0 of 3 runs were "
                                  "recorded\n"), answer.stderr
         assert not os.path.exists(folder / "rpistat.data")
         refused(folder.call("record", "--repeat", "2", "--warmup", "1", "no-such-program"), 127, "no-such-program")
@@ -144,7 +144,7 @@ def check_prepare():
         assert [run["label"] for run in runs(folder)] == ["a", "b"] * 2
         os.remove(folder / "calls")
         answer = expect(folder.call(*command, "-o", "x.data", "./a", env=environment(FAIL="3")), 1)
-        assert answer.stderr == ("rpistat: a --prepare command that failed (status 1) ended the series: 1 of 2 "
+        assert answer.stderr == ("rpistat: the --prepare command failed (status 1) and ended the series: 1 of 2 "
                                  "runs were recorded\n"), answer.stderr
         assert folder.read("calls").decode().split() == ["prepared", "a", "prepared"], folder.read("calls")
         os.remove(folder / "calls")

@@ -358,11 +358,11 @@ def test_compare():
     """compare: rows, and a remark if one side waited"""
     text = words(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1"),
                         0).stdout)
-    assert re.search("The machine was busy: other programs used at least 0 % of the CPU time that run 1 of locked.data was "
-                     r"ready to use \(0 s of \S+ s\), and at least 64 % of that of run 1 of waiting.data \(\S+ s of 10 s\)\.", text), text
+    assert re.search("The machine was busy: other programs used at least 0 % of the CPU time that run 1 of locked.data "
+                     r"could have used \(0 s of \S+ s\), and at least 64 % of that of run 1 of waiting.data \(\S+ s of 10 s\)\.", text), text
     assert re.search(r"Waiting for a CPU 0 s 6\.4\d* s", text), text
     answer = json.loads(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1", "--format", "json"), 0).stdout)["answer"]
-    assert "other programs took at least 64 % of the CPU time that one side needed: compare CPU time, not elapsed time" in answer, answer
+    assert "other programs took at least 64 % of the CPU time that one side could have used: compare CPU time, not elapsed time" in answer, answer
     text = words(expect(FOLDER.call("compare", "-i", "none.data", "-i", "waiting.data", "1", "1"),
                         0).stdout)
     assert "busy" not in text and "Waiting for a CPU" not in text.split("Remarks")[0], text
@@ -466,7 +466,7 @@ def test_factor():
     periods = [period for period, in rows("dear.data", "SELECT period FROM reading ORDER BY period")]
     assert periods == [0, 1, 2, *range(15, 300, 13), 299], periods
     assert rows("dear.data", "SELECT time_ns, text FROM mark") == [
-        (300000000, "signals are read every 1.300 s: 100 threads")]
+        (300000000, "system metrics are read every 1.300 s: 100 threads")]
     near(system("dear.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
     record("rich.data", dear, "--system-metrics-budget", "2%")
     assert rows("rich.data", "SELECT count(*) FROM reading") == [(300,)]

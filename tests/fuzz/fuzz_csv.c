@@ -29,7 +29,6 @@ static void detect(const struct rps_csv_signals *table)
                                       .signal = name,
                                       .phases = &phases,
                                       .fine = &phases,
-                                      .details = &details,
                                       .profile = &profile,
                                       .component_signal = name};
     struct rps_document document = {.arena = rps_arena_new()};

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hurt.h"
+#include "rpistat/arena.h"
 #include "rpistat/check.h"
 #include "rpistat/code_store.h"
 #include "rpistat/code_output.h"
@@ -23,7 +24,8 @@
 
 static void read_notes(struct rps_reader *reader, int64_t run_id)
 {
-    struct rps_notes notes = {0};
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_notes notes;
     struct rps_run_summary summary;
     struct rps_run run;
     struct rps_error err;
@@ -34,10 +36,9 @@ static void read_notes(struct rps_reader *reader, int64_t run_id)
         fuzz_expect_printable(rps_run_title(title, sizeof(title), &run));
     rps_run_free(&run);
     rps_reader_summary(reader, run_id, &summary, &err);
-    if (rps_reader_marks(reader, run_id, &notes, &err) == 0)
-        rps_notes_free(&notes);
-    if (rps_reader_gaps(reader, run_id, &notes, &err) == 0)
-        rps_notes_free(&notes);
+    rps_reader_marks(arena, reader, run_id, &notes, &err);
+    rps_reader_gaps(arena, reader, run_id, &notes, &err);
+    rps_arena_free(arena);
 }
 
 static int take_count(void *context, const struct rps_code_count *count, struct rps_error *err)
@@ -208,6 +209,7 @@ static void check(const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *path = hurt_store("hurt.data", data, size);
+    struct rps_arena *arena = rps_arena_new();
     struct rps_reader *reader = NULL;
     struct rps_error err = {""};
     int64_t *run_id = NULL;
@@ -220,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     setenv("PATH", "/nonexistent", 1);
     rps_store_use(&rps_code_store, &rps_code_hooks);
     if (rps_reader_open(&reader, path, &err) == 0 &&
-        rps_reader_runs(reader, &run_id, &count, &err) == 0) {
+        rps_reader_runs(arena, reader, &run_id, &count, &err) == 0) {
         for (size_t i = 0; i < count && i < RUNS_MAX; i++) {
             read_notes(reader, run_id[i]);
             read_code(reader, run_id[i]);
@@ -231,7 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             count_periods(reader, run_id[1]) <= PERIODS_MAX)
             compare(reader, path, run_id);
     }
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
     check(path);
     return 0;

@@ -476,7 +476,7 @@ def adds_what_it_says(name, way):
         assert abs(figures[region] - figures["added"]) <= 2, (region, figures)
     loop = figures["loop"] - figures["added"] - FEW_TURNS * TURN_INSTRUCTIONS
     assert 0 <= loop <= 20, figures  # the loop is called
-    said = re.search(r"each entry adds .* (\d+) instructions to its own figures\n", report)
+    said = re.search(r"each entry adds .* (\d+) instructions to its own values\n", report)
     assert said and int(said.group(1)) == figures["added"], report
 
 

@@ -365,6 +365,7 @@ static void label_sampled(struct rps_signals *signals, const char *letters, char
                           double *ret_sure)
 {
     struct rps_phases fine = {.count = strlen(letters), .label_count = 1};
+    const size_t each = signals->count / fine.count;
     struct rps_phases phases;
     struct rps_levels levels;
 
@@ -372,7 +373,7 @@ static void label_sampled(struct rps_signals *signals, const char *letters, char
     assert_non_null(fine.phase);
     for (size_t k = 0; k < fine.count; k++)
         fine.phase[k] =
-            (struct rps_phase){.first = k * 200, .last = k * 200 + 199, .confidence = 1};
+            (struct rps_phase){.first = k * each, .last = (k + 1) * each - 1, .confidence = 1};
     levels = rps_levels_find(signals, &fine);
     phases = phases_at(&levels, levels.count - 1);
     assert_int_equal(phases.count, fine.count);
@@ -430,6 +431,36 @@ static void samples_split_no_mixture(void **state)
         }
         print_message("# %.1f s at a time: %d of 280 phases split\n", clump[c] / 10, split);
         assert_in_range(split, 0, c < 2 ? 2 : 16);
+    }
+}
+
+/* The first time that a function runs, a signal differs, such as page faults. The function keeps its
+ * label, unless the signal is CPU use. */
+static void code_outweighs_signals(void **state)
+{
+    static const char letters[] = "axaxaxa";
+    const size_t each = 30, count = each * strlen(letters);
+
+    (void)state;
+    for (size_t use = 0; use < 2; use++) {
+        struct rps_signals signals = series_make(count, 1);
+        struct rps_count *counts = calloc(count, sizeof(*counts));
+        uint64_t noise = 1;
+        char label[16];
+        double sure;
+
+        assert_non_null(counts);
+        for (size_t i = 0; i < count; i++) {
+            signals.value[i] = (i < each ? 1 : 0) + .3 * series_normal(&noise);
+            counts[i] = (struct rps_count){i, letters[i / each] == 'x', 2};
+        }
+        signals.use_signal = use;
+        signals.table_count = 1;
+        signals.table = calloc(1, sizeof(*signals.table));
+        assert_non_null(signals.table);
+        *signals.table = rps_count_table_make(count, 2, RPS_COUNT_SAMPLE_DIVISOR, counts, count);
+        label_sampled(&signals, letters, label, &sure);
+        assert_string_equal(label, use ? "ABCBCBC" : "ABABABA");
     }
 }
 
@@ -958,6 +989,7 @@ int main(void)
         cmocka_unit_test(edges_make_no_kind),
         cmocka_unit_test(samples_split_a_label),
         cmocka_unit_test(samples_split_no_mixture),
+        cmocka_unit_test(code_outweighs_signals),
         cmocka_unit_test(no_samples_split_nothing),
         cmocka_unit_test(classes_are_shown_with_samples),
         cmocka_unit_test(a_long_loop_is_folded),

@@ -14,9 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MS           RPS_NS_PER_MS
-#define S            RPS_NS_PER_S
+#define MS RPS_NS_PER_MS
+#define S  RPS_NS_PER_S
 
 /* Fail and print the text, if message does not contain part. */
 static void check_message(const char *text, const char *message, const char *part)
@@ -48,12 +47,12 @@ static void test_uint64(void **state)
     uint64_t value;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(good); i++) {
+    for (size_t i = 0; i < RPS_COUNT(good); i++) {
         value = 99;
         assert_int_equal(rps_parse_uint64("-n", good[i].text, 0, UINT64_MAX, &value, &err), 0);
         assert_true(value == good[i].value);
     }
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         value = 99;
         if (rps_parse_uint64("-n", bad[i], 0, UINT64_MAX, &value, &err) != RPS_USAGE)
             fail_msg("\"%s\" was taken for %llu", bad[i], (unsigned long long)value);
@@ -91,11 +90,11 @@ static void test_double(void **state)
     double value;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(good); i++) {
+    for (size_t i = 0; i < RPS_COUNT(good); i++) {
         assert_int_equal(rps_parse_double("x", good[i].text, &value, &err), 0);
         assert_true(value == good[i].value);
     }
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         value = 99;
         if (rps_parse_double("x", bad[i], &value, &err) != RPS_USAGE)
             fail_msg("\"%s\" was taken for %g", bad[i], value);
@@ -111,7 +110,7 @@ static void test_double_in_other_locale(void **state)
     bool found = false;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(names) && !found; i++)
+    for (size_t i = 0; i < RPS_COUNT(names) && !found; i++)
         found = setlocale(LC_NUMERIC, names[i]) != NULL;
     if (!found)
         print_message("# no locale with a decimal comma is installed: the C locale is tested\n");
@@ -140,7 +139,7 @@ static void test_duration(void **state)
     int64_t ns;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(good); i++) {
+    for (size_t i = 0; i < RPS_COUNT(good); i++) {
         int result = rps_parse_time_ns("--from", good[i].text, 0, INT64_MAX, &ns, &err);
 
         if (good[i].ns < 0) {
@@ -188,7 +187,7 @@ static void test_bad_duration(void **state)
     int64_t ns = 99;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         if (rps_parse_duration_ns("--period", bad[i].text, MS, 3600 * S, &ns, &err) != RPS_USAGE)
             fail_msg("\"%s\" was taken for %lld ns", bad[i].text, (long long)ns);
         check_message(bad[i].text, err.message, bad[i].part);
@@ -235,11 +234,11 @@ static void test_size(void **state)
     uint64_t bytes;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(good); i++) {
+    for (size_t i = 0; i < RPS_COUNT(good); i++) {
         if (rps_parse_size("--queue", good[i].text, &bytes, &err) != 0 || bytes != good[i].bytes)
             fail_msg("\"%s\": %llu", good[i].text, (unsigned long long)bytes);
     }
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         bytes = 99;
         if (rps_parse_size("--queue", bad[i], &bytes, &err) != RPS_USAGE)
             fail_msg("\"%s\" was taken for %llu", bad[i], (unsigned long long)bytes);

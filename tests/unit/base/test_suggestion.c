@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const struct {
     const char *typed, *name;
     int suggestion;
@@ -37,7 +35,7 @@ static const struct {
 static void test_pairs(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+    for (size_t i = 0; i < RPS_COUNT(pairs); i++) {
         struct rps_suggestion suggestion = {.typed = pairs[i].typed};
 
         rps_suggestion_consider(&suggestion, pairs[i].name);

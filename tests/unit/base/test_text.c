@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const struct {
     const char *text, *repaired;
     int width; /* width of the text: its characters plus its invalid bytes */
@@ -30,7 +28,7 @@ static void test_utf8(void **state)
     char *copy;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(utf8); i++) {
+    for (size_t i = 0; i < RPS_COUNT(utf8); i++) {
         copy = rps_text_repaired(utf8[i].text);
         assert_string_equal(copy, utf8[i].repaired);
         assert_int_equal(rps_text_width(utf8[i].text), utf8[i].width);
@@ -91,7 +89,7 @@ static void test_printable(void **state)
     char text[128];
 
     (void)state;
-    for (size_t i = 0; i < COUNT(escapes); i++) {
+    for (size_t i = 0; i < RPS_COUNT(escapes); i++) {
         assert_ptr_equal(rps_text_printable(text, sizeof(text), escapes[i].text), text);
         assert_string_equal(text, escapes[i].printable);
     }
@@ -103,7 +101,7 @@ static void test_print(void **state)
     size_t size = 0;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(escapes); i++) {
+    for (size_t i = 0; i < RPS_COUNT(escapes); i++) {
         FILE *out = open_memstream(&text, &size);
 
         assert_non_null(out);
@@ -201,7 +199,7 @@ static void test_command(void **state)
     char text[64];
 
     (void)state;
-    for (size_t i = 0; i < COUNT(commands); i++) {
+    for (size_t i = 0; i < RPS_COUNT(commands); i++) {
         char *argv[5] = {NULL};
         int argc = 0;
 
@@ -246,7 +244,7 @@ static void test_duration(void **state)
     char text[RPS_TEXT_NUMBER_SIZE];
 
     (void)state;
-    for (size_t i = 0; i < COUNT(durations); i++)
+    for (size_t i = 0; i < RPS_COUNT(durations); i++)
         assert_string_equal(rps_text_duration(text, sizeof(text), durations[i].ns),
                             durations[i].text);
     assert_string_equal(rps_text_duration(text, 4, 16900000000), "16.");
@@ -293,7 +291,7 @@ static void test_size(void **state)
     char text[RPS_TEXT_NUMBER_SIZE];
 
     (void)state;
-    for (size_t i = 0; i < COUNT(sizes); i++)
+    for (size_t i = 0; i < RPS_COUNT(sizes); i++)
         assert_string_equal(rps_text_size(text, sizeof(text), sizes[i].bytes), sizes[i].text);
 }
 

@@ -13,9 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define S            RPS_NS_PER_S
-#define HOUR         (3600 * S)
+#define S    RPS_NS_PER_S
+#define HOUR (3600 * S)
 
 /* NOVEMBER is 2026-11-21T13:30:00.1Z. SPRING and AUTUMN are 2026-03-29 and 2026-10-25, 01:00Z: the
  * clock changes in central Europe. */
@@ -184,7 +183,7 @@ static void test_refused(void **state)
     struct rps_error err;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         assert_true(rps_moment_is(bad[i]));
         if (rps_moment_parse("--from", bad[i], &moment, &err) != RPS_USAGE)
             fail_msg("%s was taken", bad[i]);

@@ -44,22 +44,12 @@ static struct seen counts_of(struct rps_reader *reader, int tasks, uint64_t firs
     return seen;
 }
 
-static struct rps_reader *open_reader(const char *path)
-{
-    struct rps_reader *reader = NULL;
-    struct rps_error err;
-
-    if (rps_reader_open(&reader, path, &err) < 0)
-        fail_msg("%s", err.message);
-    return reader;
-}
-
 static struct rps_arena *arena; /* memory of all code that is read */
 
 /* Return the code of a store. The store must have code. */
 static struct rps_code code_of(const char *path)
 {
-    struct rps_reader *reader = open_reader(path);
+    struct rps_reader *reader = fixture_reader(path);
     struct rps_code code;
     struct rps_error err;
 
@@ -98,7 +88,7 @@ static void what_is_handed_over(void **state)
     assert_int_equal(code.task[0].cgroup, 0);
     assert_int_equal(code.cgroup_count, 1);
     assert_string_equal(code.cgroup[0].path, "/system.slice/work.service");
-    reader = open_reader(path);
+    reader = fixture_reader(path);
     seen = counts_of(reader, 0, 0, UINT64_MAX);
     assert_int_equal(seen.samples, 100 * FIXTURE_SAMPLES);
     assert_int_equal(seen.of[0], 100 + 3 * 2);
@@ -144,7 +134,7 @@ static void what_comes_again(void **state)
     rps_writer_program(writer, &program);
     rps_writer_frame(writer, &frame);
     fixture_end(writer, &run);
-    reader = open_reader(path);
+    reader = fixture_reader(path);
     assert_int_equal(counts_of(reader, 0, 3, 3).of[0], 1 + 2 * 5);
     rps_reader_close(reader);
     code = code_of(path);
@@ -221,7 +211,7 @@ static void downsampled_counts(void **state)
     fixture_end(writer, &run);
     fixture_exec(path,
                  "UPDATE sampling SET samples = 14000, lost = 2000, blocked_us = 90000007498500");
-    reader = open_reader(path);
+    reader = fixture_reader(path);
     seen = counts_of(reader, 0, 0, UINT64_MAX);
     assert_int_equal(seen.samples, 4000 * FIXTURE_SAMPLES + 2000);
     assert_int_equal(seen.of[0], 4000 + 100 * 2);
@@ -252,7 +242,7 @@ static void periods_of_a_part(void **state)
     struct rps_error err;
 
     sound_store(path, 1, 500, 100 * SOUND_LENGTH_NS); /* a downsampled store */
-    reader = open_reader(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_reader_periods(reader, 1, 0, INT64_MAX, &first, &last, &err), 1);
     assert_int_equal(first, 0);
     assert_int_equal(last, 499);
@@ -284,7 +274,7 @@ static void older_rows(void **state)
                        " WHERE period = 1");
     assert_string_equal(fixture_text(path, sql), "0 20,3 1,4 1,39 1,0 20,3 1,4 1,39 1");
     assert_int_equal(fixture_number(path, "SELECT sum(samples * (task = 1)) FROM task_count"), 46);
-    reader = open_reader(path);
+    reader = fixture_reader(path);
     seen = counts_of(reader, 0, 0, UINT64_MAX);
     assert_int_equal(seen.samples, 46);
     assert_int_equal(seen.of[0], 40);
@@ -480,7 +470,7 @@ static void hostile_rows(void **state)
         for (size_t n = 0; n < code.task_count; n++)
             assert_true(code.task[n].cgroup >= -1 &&
                         code.task[n].cgroup < (int64_t)code.cgroup_count);
-        reader = open_reader(path);
+        reader = fixture_reader(path);
         counts_of(reader, 0, 0, UINT64_MAX);
         counts_of(reader, 1, 0, UINT64_MAX);
         rps_reader_close(reader);

@@ -14,8 +14,7 @@
 #include "rpistat/change.h"
 #include "rpistat/random.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define RUNS_MAX     10
+#define RUNS_MAX 10
 
 /* Check that the values agree to a relative 1e-9. NaN agrees only with NaN. */
 static void assert_near(double value, double expected)
@@ -51,7 +50,7 @@ static struct rps_change find(const double *a, size_t a_count, const double *b, 
     return rps_change_find(value[0], a_count, value[1], b_count, RPS_CHANGE_MEAN);
 }
 
-#define FIND(a, b, floor) find(a, COUNT(a), b, COUNT(b), floor)
+#define FIND(a, b, floor) find(a, RPS_COUNT(a), b, RPS_COUNT(b), floor)
 
 /* --- Student's t ------------------------------------------------------------------------------ */
 
@@ -71,8 +70,8 @@ static void test_student(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(row); i++) {
-        for (size_t k = 0; k < COUNT(at); k++) {
+    for (size_t i = 0; i < RPS_COUNT(row); i++) {
+        for (size_t k = 0; k < RPS_COUNT(at); k++) {
             double p = rps_student_p(at[k], row[i].freedom);
 
             assert_true(fabs(p - row[i].p[k]) <= 1e-8 * row[i].p[k] + 1e-300);
@@ -114,13 +113,13 @@ static void test_units(void **state)
     static const double unit[] = {1e-300, 1, 1e300};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(unit); i++) {
+    for (size_t i = 0; i < RPS_COUNT(unit); i++) {
         double a[] = {1.21, 1.18, 1.2, 1.23, 1.19}, b[] = {1.25, 1.22, 1.27};
         struct rps_change change;
 
-        for (size_t k = 0; k < COUNT(a); k++)
+        for (size_t k = 0; k < RPS_COUNT(a); k++)
             a[k] *= unit[i];
-        for (size_t k = 0; k < COUNT(b); k++)
+        for (size_t k = 0; k < RPS_COUNT(b); k++)
             b[k] *= unit[i];
         change = FIND(a, b, 0);
         assert_near(change.a / unit[i], 1.20187731832);
@@ -225,7 +224,7 @@ static void test_medians(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(row); i++) {
+    for (size_t i = 0; i < RPS_COUNT(row); i++) {
         struct rps_change_value value[2][RUNS_MAX] = {0};
         struct rps_change change;
 
@@ -248,14 +247,15 @@ static void test_medians(void **state)
 static void test_outliers(void **state)
 {
     static const double elapsed_s[] = {.2, 1.2, .21, .2, .19};
-    struct rps_change_value value[COUNT(elapsed_s) + 1] = {[COUNT(elapsed_s)] = {.value = NAN}};
+    struct rps_change_value value[RPS_COUNT(elapsed_s) + 1] = {
+        [RPS_COUNT(elapsed_s)] = {.value = NAN}};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(elapsed_s); i++)
+    for (size_t i = 0; i < RPS_COUNT(elapsed_s); i++)
         value[i].value = elapsed_s[i];
-    for (size_t i = 0; i < COUNT(value); i++) {
-        assert_int_equal(rps_change_is_outlier(value, COUNT(value), i), i == 1);
-        for (size_t k = 0; k < COUNT(elapsed_s); k++)
+    for (size_t i = 0; i < RPS_COUNT(value); i++) {
+        assert_int_equal(rps_change_is_outlier(value, RPS_COUNT(value), i), i == 1);
+        for (size_t k = 0; k < RPS_COUNT(elapsed_s); k++)
             assert_true(value[k].value == elapsed_s[k]);
     }
     for (size_t i = 0; i < 3; i++)
@@ -341,7 +341,7 @@ static void test_chance(void **state)
               {100, 150, 0}, {0, 9, 1},   {0, 11, 0}};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(of); i++) {
+    for (size_t i = 0; i < RPS_COUNT(of); i++) {
         struct rps_change_value a = {of[i].a, fmax(1, of[i].a)}, b = {of[i].b, of[i].b};
         struct rps_change change = rps_change_find(&a, 1, &b, 1, RPS_CHANGE_MEAN);
 
@@ -358,7 +358,7 @@ static double odd(uint64_t *random)
                                     INFINITY, -INFINITY, NAN};
 
     *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return number[(*random >> 33) % COUNT(number)];
+    return number[(*random >> 33) % RPS_COUNT(number)];
 }
 
 /* For any numbers, p is a probability with an interval, or both are missing. */
@@ -371,7 +371,7 @@ static void test_hostile(void **state)
         struct rps_change_value value[6];
         struct rps_change change;
 
-        for (size_t k = 0; k < COUNT(value); k++)
+        for (size_t k = 0; k < RPS_COUNT(value); k++)
             value[k] = (struct rps_change_value){odd(&random), odd(&random)};
         change = rps_change_find(value, (size_t)(i % 4), value + 3, (size_t)(i / 4 % 4),
                                  RPS_CHANGE_MEAN);
@@ -426,7 +426,7 @@ static void test_gate(void **state)
                  {.05, 5, 0, 70}, {.05, 10, 0, 95}, {.1, 5, 0, 99},  {.1, 10, 0, 99}};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < RPS_COUNT(cases); i++) {
         int of[3];
 
         count_answers(cases[i].change, cases[i].runs, of);
@@ -443,7 +443,7 @@ static void test_deciding_runs(void **state)
     static const double changes[] = {.02, .022, .037, .045};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(changes); i++) {
+    for (size_t i = 0; i < RPS_COUNT(changes); i++) {
         struct rps_change change = {.ratio = changes[i], .spread = sqrt(2) * GATE_SD, .is_log = 1};
         int of[3];
 
@@ -524,7 +524,7 @@ static void test_many_runs(void **state)
     struct rps_change change = {.ratio = .03, .spread = .02};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(distances); i++) {
+    for (size_t i = 0; i < RPS_COUNT(distances); i++) {
         double n = rps_change_runs(&change, .03 + distances[i]);
         double q[] = {rps_student_95(2 * n - 4) + .8416212335729143,
                       rps_student_95(2 * n - 2) + .8416212335729143};
@@ -542,16 +542,16 @@ static void test_correct(void **state)
 {
     static const double p[] = {.01, .04, .03, .005, .03, NAN, 1, .001};
     static const double expected[] = {.05, .12, .12, .03, .12, NAN, 1, NAN};
-    struct rps_change of[COUNT(p)], *change[COUNT(p)];
+    struct rps_change of[RPS_COUNT(p)], *change[RPS_COUNT(p)];
     struct rps_arena *arena = rps_arena_new();
 
     (void)state;
-    for (size_t i = 0; i < COUNT(p); i++) {
+    for (size_t i = 0; i < RPS_COUNT(p); i++) {
         of[i] = (struct rps_change){.a = i < 7, .p = p[i], .adjusted = NAN};
         change[i] = &of[i];
     }
-    rps_change_correct(arena, change, COUNT(p)); /* the last event never occurred */
-    for (size_t i = 0; i < COUNT(p); i++)
+    rps_change_correct(arena, change, RPS_COUNT(p)); /* the last event never occurred */
+    for (size_t i = 0; i < RPS_COUNT(p); i++)
         assert_near(of[i].adjusted, expected[i]);
     rps_change_correct(arena, NULL, 0);
     rps_arena_free(arena);

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static struct rps_plan *choose(const char *first, const char *second)
 {
     const char *const group[] = {first, second};
@@ -54,7 +52,7 @@ static const struct {
 static void test_events(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(events); i++) {
+    for (size_t i = 0; i < RPS_COUNT(events); i++) {
         struct rps_plan *plan = choose(events[i].text, NULL);
         const struct rps_event *event = &plan->set[0].event[0];
 
@@ -86,7 +84,7 @@ static const struct {
 static void test_groups(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(groups); i++) {
+    for (size_t i = 0; i < RPS_COUNT(groups); i++) {
         struct rps_plan *plan = choose(groups[i].first, groups[i].second);
 
         assert_int_equal(plan->set_count, groups[i].second ? 2 : 1);
@@ -150,7 +148,7 @@ static void test_large_groups(void **state)
 
     (void)state;
     assert_int_equal(rps_plan_from_events(group, 3, &plan, &err), 0);
-    assert_int_equal(plan->set_count, COUNT(sizes));
+    assert_int_equal(plan->set_count, RPS_COUNT(sizes));
     for (int n = 0; n < plan->set_count; n++)
         assert_int_equal(plan->set[n].event_count, sizes[n]);
     assert_string_equal(plan->set[1].event[4].label, "5");
@@ -177,7 +175,7 @@ static void test_wrong_events(void **state)
     const char *const long_group[] = {text};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(wrong_events); i++) {
+    for (size_t i = 0; i < RPS_COUNT(wrong_events); i++) {
         const char *const group[] = {"a", wrong_events[i].text};
 
         if (rps_plan_from_events(group, 2, &plan, &err) != RPS_USAGE)
@@ -256,7 +254,7 @@ static void test_wrong_formulas(void **state)
 
     (void)state;
     assert_int_equal(rps_plan_add_formula(plan, "there=1", NULL), 0);
-    for (size_t i = 0; i < COUNT(wrong_formulas); i++) {
+    for (size_t i = 0; i < RPS_COUNT(wrong_formulas); i++) {
         if (rps_plan_add_formula(plan, wrong_formulas[i].text, &err) != RPS_USAGE)
             fail_msg("\"%s\" was taken", wrong_formulas[i].text);
         if (!strstr(err.message, wrong_formulas[i].part))

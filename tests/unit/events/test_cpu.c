@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 #define X86(vendor, family, model, stepping)                                                       \
     "processor\t: 0\nvendor_id\t: " vendor "\ncpu family\t: " family "\nmodel\t\t: " model         \
     "\nmodel name\t: 7 of a name\nstepping\t: " stepping "\nflags\t\t: fpu\n\n"
@@ -140,7 +138,7 @@ static const char *cpuinfo(const char *root, const char *text)
 
 static void test_documents(void **state)
 {
-    for (size_t i = 0; i < COUNT(machines); i++) {
+    for (size_t i = 0; i < RPS_COUNT(machines); i++) {
         const char *name = rps_plan_for_cpu(cpuinfo(*state, machines[i].cpuinfo));
 
         if (strcmp(name, machines[i].name) != 0)
@@ -186,7 +184,7 @@ static void test_matches_everything(void **state)
 {
     static const char *const names[] = {"generic", "software"};
 
-    for (size_t i = 0; i < COUNT(names); i++) {
+    for (size_t i = 0; i < RPS_COUNT(names); i++) {
         struct rps_plan *plan = NULL;
 
         assert_int_equal(rps_plan_load(names[i], &plan, NULL), 0);
@@ -219,7 +217,7 @@ static void test_patterns(void **state)
     };
     const char *file = cpuinfo(*state, X86("AuthenticAMD", "25", "1", "1"));
 
-    for (size_t i = 0; i < COUNT(patterns); i++) {
+    for (size_t i = 0; i < RPS_COUNT(patterns); i++) {
         struct rps_plan plan = {.name = "mine"};
 
         snprintf(plan.match, sizeof(plan.match), "%s", patterns[i].match);

@@ -12,15 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *const names[] = {"a", "b", "c", "sched:sched_switch", "L1-dcache-loads", "none"};
 static const double operands[] = {12, 4, 3, 100, 7, NAN};
 
 static int look_up(void *context, const char *name)
 {
     ++*(int *)context;
-    for (int i = 0; i < (int)COUNT(names); i++) {
+    for (int i = 0; i < (int)RPS_COUNT(names); i++) {
         if (strcmp(names[i], name) == 0)
             return i;
     }
@@ -71,7 +69,7 @@ static void test_values(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(formulas); i++) {
+    for (size_t i = 0; i < RPS_COUNT(formulas); i++) {
         if (value_of(formulas[i].text) != formulas[i].value)
             fail_msg("%s gives %g", formulas[i].text, value_of(formulas[i].text));
     }
@@ -84,7 +82,7 @@ static void test_missing_values(void **state)
         "a / (b - 4)", "a / -0",   "1 + a / (b - b)", "none / none", "a / (a / 0)"};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(missing); i++) {
+    for (size_t i = 0; i < RPS_COUNT(missing); i++) {
         if (!isnan(value_of(missing[i])))
             fail_msg("%s gives %g", missing[i], value_of(missing[i]));
     }
@@ -102,8 +100,8 @@ static void test_postfix_order(void **state)
     (void)state;
     assert_int_equal(rps_formula_compile("1000 * b / a", look_up, &asked, &formula, NULL), 0);
     assert_int_equal(asked, 2);
-    assert_int_equal(formula.step_count, COUNT(ops));
-    for (size_t i = 0; i < COUNT(ops); i++)
+    assert_int_equal(formula.step_count, RPS_COUNT(ops));
+    for (size_t i = 0; i < RPS_COUNT(ops); i++)
         assert_int_equal(formula.step[i].op, ops[i]);
     assert_true(formula.step[0].number == 1000);
     assert_int_equal(formula.step[1].operand, 1);
@@ -143,7 +141,7 @@ static void test_errors(void **state)
     int asked = 0;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         err.message[0] = '\0';
         if (rps_formula_compile(bad[i].text, look_up, &asked, &formula, &err) != RPS_USAGE)
             fail_msg("\"%s\" was taken for a formula", bad[i].text);

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void test_generic_names(void **state)
 {
     struct rps_suggestion suggestion = {.typed = "llc-load-misses"};

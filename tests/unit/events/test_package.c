@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define DEVICES      "bus/event_source/devices"
+#define DEVICES "bus/event_source/devices"
 
 static const struct tree_entry sysfs[] = {
     {DEVICES "/power/type", "24\n"},
@@ -47,7 +46,7 @@ static const struct tree_entry sysfs[] = {
 
 static int set_up(void **state)
 {
-    return tree_set_up(state, sysfs, COUNT(sysfs));
+    return tree_set_up(state, sysfs, RPS_COUNT(sysfs));
 }
 
 static void test_energy(void **state)
@@ -129,14 +128,14 @@ static void test_broken(void **state)
         {"/power/events/energy-pkg", "other=1\n", NULL},
     };
 
-    for (size_t i = 0; i < COUNT(broken); i++) {
+    for (size_t i = 0; i < RPS_COUNT(broken); i++) {
         struct rps_package_search search = {
             .sys = *state, .pmu = "power", .name = "energy-pkg", .unit = "Joules"};
         struct rps_package_event event;
         struct rps_error err = {""};
         char path[512];
 
-        for (size_t k = 0; k < COUNT(sysfs); k++)
+        for (size_t k = 0; k < RPS_COUNT(sysfs); k++)
             tree_file(*state, sysfs[k].path, sysfs[k].text);
         snprintf(path, sizeof(path), "%s/" DEVICES "%s", (const char *)*state, broken[i].file);
         tree_remove(path);
@@ -157,7 +156,7 @@ static void test_refused(void **state)
     struct rps_event event;
     struct rps_error err = {""};
 
-    for (size_t i = 0; i < COUNT(specs); i++) {
+    for (size_t i = 0; i < RPS_COUNT(specs); i++) {
         memset(&event, 0, sizeof(event));
         strcpy(event.spec, specs[i]);
         assert_int_equal(rps_event_resolve(&event, *state, &err), 0);

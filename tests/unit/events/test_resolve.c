@@ -20,8 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* --- a sysfs ---------------------------------------------------------------------------------- */
 
 #define DEVICES "bus/event_source/devices"
@@ -64,7 +62,7 @@ static void remove_below(const char *root, const char *path)
 
 static int set_up(void **state)
 {
-    return tree_set_up(state, sysfs, COUNT(sysfs));
+    return tree_set_up(state, sysfs, RPS_COUNT(sysfs));
 }
 
 static int resolve(const char *sys, const char *spec, struct rps_event *ret, struct rps_error *err)
@@ -137,7 +135,7 @@ static const struct {
 static void test_found(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(found); i++) {
+    for (size_t i = 0; i < RPS_COUNT(found); i++) {
         struct rps_event event;
         struct rps_error err = {""};
 
@@ -161,8 +159,8 @@ static void test_cache_events(void **state)
                                          "iTLB",      "branch",    "node"};
     static const char *const operations[] = {"load", "store", "prefetch"};
 
-    for (unsigned cache = 0; cache < COUNT(caches); cache++) {
-        for (unsigned operation = 0; operation < COUNT(operations); operation++) {
+    for (unsigned cache = 0; cache < RPS_COUNT(caches); cache++) {
+        for (unsigned operation = 0; operation < RPS_COUNT(operations); operation++) {
             struct rps_event event;
             char spec[64];
 
@@ -202,7 +200,7 @@ static const struct {
 
 static void test_not_here(void **state)
 {
-    for (size_t i = 0; i < COUNT(absent); i++) {
+    for (size_t i = 0; i < RPS_COUNT(absent); i++) {
         struct rps_event event;
         struct rps_error err = {""};
 
@@ -320,7 +318,7 @@ static const struct {
 
 static void test_wrong(void **state)
 {
-    for (size_t i = 0; i < COUNT(wrong); i++) {
+    for (size_t i = 0; i < RPS_COUNT(wrong); i++) {
         struct rps_event event;
         struct rps_error err = {""};
 
@@ -364,7 +362,7 @@ static const struct {
 
 static void test_roles(void **state)
 {
-    for (size_t i = 0; i < COUNT(roles); i++) {
+    for (size_t i = 0; i < RPS_COUNT(roles); i++) {
         struct rps_event event = {.name = "x", .label = "X"};
         struct rps_error err = {""};
         char cpuinfo[1024];

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array)    (sizeof(array) / sizeof((array)[0]))
 #define LABEL_MAX_BYTES 18
 
 static struct rps_plan *load(const char *name)
@@ -83,7 +82,7 @@ static const struct {
 static void test_kept(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(kept); i++) {
+    for (size_t i = 0; i < RPS_COUNT(kept); i++) {
         struct rps_plan *plan = load(kept[i].plan);
         struct rps_error err = {""};
         char sets[512] = "", metrics[512] = "";

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char good[] = "\xef\xbb\xbf# a comment\r\n"
                            "[plan]\r\n"
                            "name = mine\r\n"
@@ -250,7 +248,7 @@ static const struct {
 static void test_bad_documents(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         struct rps_plan *plan = NULL;
         struct rps_error err = {""};
         char start[32];

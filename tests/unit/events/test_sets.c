@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array)    (sizeof(array) / sizeof((array)[0]))
 #define SET_MAX         8
 #define LABEL_MAX_BYTES 18 /* the report has 20 columns for a label, a colon and a blank */
 
@@ -107,7 +106,7 @@ static int set_up(void **state)
 {
     const char *root = tree_new();
 
-    for (size_t i = 0; i < COUNT(armv8_events); i++) {
+    for (size_t i = 0; i < RPS_COUNT(armv8_events); i++) {
         char path[256];
 
         snprintf(path, sizeof(path), ARMV8 "/events/%s", armv8_events[i][0]);
@@ -157,8 +156,8 @@ static void test_formulas_are_closed(void **state)
         double operand[RPS_OPERAND_EVENTS + SET_MAX * RPS_SLOT_MAX];
         bool used[RPS_OPERAND_EVENTS + SET_MAX * RPS_SLOT_MAX] = {false};
 
-        assert_true(rps_plan_operand_count(plan) <= (int)COUNT(operand));
-        for (size_t i = 0; i < COUNT(operand); i++)
+        assert_true(rps_plan_operand_count(plan) <= (int)RPS_COUNT(operand));
+        for (size_t i = 0; i < RPS_COUNT(operand); i++)
             operand[i] = NAN;
         for (int i = 0; i < rps_plan_operand_count(plan); i++) {
             if (rps_plan_operand_name(plan, i)[0])
@@ -221,7 +220,7 @@ static void test_sets_of_2013(void **state)
 
     (void)state;
     assert_int_equal(plan->set_count, 4);
-    for (int i = 0; i < (int)COUNT(events_2013); i++) {
+    for (int i = 0; i < (int)RPS_COUNT(events_2013); i++) {
         const struct rps_event_set *set = &plan->set[i / 2];
         struct rps_event event = set->event[i % 2];
 
@@ -264,8 +263,8 @@ static void test_figures_of_2013(void **state)
     struct rps_plan *plan = load("arm1176");
 
     (void)state;
-    assert_int_equal(plan->metric_count, COUNT(labels));
-    for (size_t r = 0; r < COUNT(reports_2013); r++) {
+    assert_int_equal(plan->metric_count, RPS_COUNT(labels));
+    for (size_t r = 0; r < RPS_COUNT(reports_2013); r++) {
         const struct report *report = &reports_2013[r];
         double operand[RPS_OPERAND_EVENTS + 4 * RPS_SLOT_MAX] = {0};
 
@@ -276,7 +275,7 @@ static void test_figures_of_2013(void **state)
             assert_true(floor(scaled) == report->scaled[i]);
             operand[rps_plan_operand(plan, events_2013[i].name)] = scaled;
         }
-        for (int m = 0; m < (int)COUNT(labels); m++) {
+        for (int m = 0; m < (int)RPS_COUNT(labels); m++) {
             const struct rps_metric *metric = &plan->metric[m];
             char figure[32];
 
@@ -532,7 +531,7 @@ static void test_codes(void **state)
 {
     struct rps_plan *plan = NULL;
 
-    for (size_t i = 0; i < COUNT(codes); i++) {
+    for (size_t i = 0; i < RPS_COUNT(codes); i++) {
         struct rps_event event;
 
         if (!plan || strcmp(plan->name, codes[i].plan) != 0) {
@@ -572,7 +571,7 @@ static void test_codes_are_libpfm4s(void **state)
     int checked = 0;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(codes); i++) {
+    for (size_t i = 0; i < RPS_COUNT(codes); i++) {
         struct rps_event event = {.name = "x"};
         struct rps_error err = {"libpfm4 does not know it"};
 
@@ -625,7 +624,7 @@ static void test_libpfm4(void **state)
         print_message("libpfm4 is not installed, or has no tables of this processor family\n");
         skip();
     }
-    for (size_t i = 0; i < COUNT(names); i++) {
+    for (size_t i = 0; i < RPS_COUNT(names); i++) {
         struct rps_event event = {.name = "x"};
         struct rps_error err = {""};
 
@@ -678,7 +677,7 @@ static void test_roles_are_comparable(void **state)
                 while (i < count && strcmp(first[i].role, event->role) != 0)
                     i++;
                 if (i == count) {
-                    assert_true(count < (int)COUNT(first));
+                    assert_true(count < (int)RPS_COUNT(first));
                     first[count++] = *event;
                 }
                 assert_string_equal(first[i].family, event->family);
@@ -711,7 +710,7 @@ static void test_metrics_are_comparable(void **state)
             while (i < count && strcmp(first[i].name, metric->name) != 0)
                 i++;
             if (i == count) {
-                assert_true(count < (int)COUNT(first));
+                assert_true(count < (int)RPS_COUNT(first));
                 first[count++] = *metric;
             }
             if (strcmp(metric->family, "Top-down") != 0)
@@ -841,16 +840,16 @@ static void test_topdown(void **state)
                                          "Backend bound", "Other thread"};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(topdown); i++) {
+    for (size_t i = 0; i < RPS_COUNT(topdown); i++) {
         struct rps_plan *plan = load(topdown[i].plan);
         double operand[RPS_OPERAND_EVENTS + SET_MAX * RPS_SLOT_MAX], sum = 0;
 
-        for (size_t n = 0; n < COUNT(operand); n++)
+        for (size_t n = 0; n < RPS_COUNT(operand); n++)
             operand[n] = NAN; /* no other operand may be used, not even the clock's total */
-        for (int n = 0; n < (int)COUNT(topdown[i].counts) && topdown[i].counts[n].event; n++)
+        for (int n = 0; n < (int)RPS_COUNT(topdown[i].counts) && topdown[i].counts[n].event; n++)
             operand[rps_plan_operand(plan, topdown[i].counts[n].event)] =
                 topdown[i].counts[n].count;
-        for (size_t n = 0; n < COUNT(labels) && (n < 4 || topdown[i].shares[n] > 0); n++) {
+        for (size_t n = 0; n < RPS_COUNT(labels) && (n < 4 || topdown[i].shares[n] > 0); n++) {
             const struct rps_metric *metric = find_metric(plan, labels[n]);
             double share = rps_formula_value(&metric->formula, operand);
 
@@ -898,7 +897,7 @@ static void test_generic_has_the_roles_of_2013(void **state)
     struct rps_plan *arm = load("arm1176"), *generic = load("generic");
 
     (void)state;
-    for (size_t i = 0; i < COUNT(same); i++) {
+    for (size_t i = 0; i < RPS_COUNT(same); i++) {
         int arm_set = -1, generic_set = -2;
 
         if (same[i][0] == '\0')

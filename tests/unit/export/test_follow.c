@@ -13,9 +13,8 @@
 #include "rpistat/export.h"
 #include "rpistat/store.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define PERIODS      12 /* PERIODS are three rotations */
-#define CPU_3_AWAY   9  /* first period without CPU 3 */
+#define PERIODS    12 /* PERIODS are three rotations */
+#define CPU_3_AWAY 9  /* first period without CPU 3 */
 
 /* A recording of three CPUs. `batch` contains the number of committed rows before each read. */
 struct recording {
@@ -35,7 +34,7 @@ static void fill_rows(struct recording *recording)
     static const int32_t cpus[] = {0, 1, 3};
 
     for (uint64_t p = 0; p < PERIODS; p++) {
-        for (size_t c = 0; c < COUNT(cpus) - (p >= CPU_3_AWAY); c++) {
+        for (size_t c = 0; c < RPS_COUNT(cpus) - (p >= CPU_3_AWAY); c++) {
             struct rps_period row = recording->fixture.next;
 
             row.cpu = cpus[c];
@@ -78,9 +77,9 @@ static int write_on(void *context)
 {
     struct recording *recording = context;
 
-    if (recording->looks == COUNT(batch) / 2)
+    if (recording->looks == RPS_COUNT(batch) / 2)
         recording->lines = count_lines(recording);
-    if (recording->looks < COUNT(batch)) {
+    if (recording->looks < RPS_COUNT(batch)) {
         commit(recording, batch[recording->looks++]);
         return 0;
     }

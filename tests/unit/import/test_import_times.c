@@ -19,8 +19,6 @@
 /* Time of the file's last change: 2026-03-10. */
 #define CHANGED_NS (INT64_C(1773100800) * RPS_NS_PER_S)
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static char noted[2000];
 static FILE *file; /* temporary file with the table */
 
@@ -281,7 +279,7 @@ static const struct {
 static void test_zones(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(zones); i++) {
+    for (size_t i = 0; i < RPS_COUNT(zones); i++) {
         struct rps_import_builder *builder;
         struct rps_error err;
         char text[200];
@@ -307,7 +305,7 @@ static void test_partial(void **state)
         {"time,a\n1,1\n2,\n3,1\n", ""}};
 
     (void)state;
-    for (size_t i = 0; i < COUNT(tables); i++) {
+    for (size_t i = 0; i < RPS_COUNT(tables); i++) {
         struct rps_import_builder *builder;
         struct rps_error err;
 
@@ -353,8 +351,8 @@ static void check_format(const struct format *format)
 static void test_formats(void **state)
 {
     (void)state;
-    assert_true(COUNT(formats) >= 60);
-    for (size_t i = 0; i < COUNT(formats); i++)
+    assert_true(RPS_COUNT(formats) >= 60);
+    for (size_t i = 0; i < RPS_COUNT(formats); i++)
         check_format(&formats[i]);
 }
 
@@ -646,7 +644,7 @@ static void test_values(void **state)
     struct rps_import_builder *builder;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(cells); i++) {
+    for (size_t i = 0; i < RPS_COUNT(cells); i++) {
         const char *unit;
         double value;
         int kind = rps_value_read_unit(cells[i].cell, cells[i].decimal, &value, &unit);
@@ -680,7 +678,7 @@ static void test_exact(void **state)
     print_message("a long double has no more digits than a double here\n");
     skip();
 #endif
-    for (size_t i = 0; i < COUNT(counts); i++) {
+    for (size_t i = 0; i < RPS_COUNT(counts); i++) {
         snprintf(text, sizeof(text), "t;a\n1;%s\n2;0\n", counts[i]);
         builder = table(text, "a=count", 0);
         if (column(builder, "a")->sum != 9007199254740993)

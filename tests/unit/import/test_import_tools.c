@@ -18,8 +18,6 @@ static const char *const fixtures[] = {
     "perf-hardware.csv", "perf-cgroup.tsv", "perf-6.8-hybrid.csv",
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Result of a reader. */
 static struct {
     int result, columns;
@@ -110,7 +108,7 @@ static char *read_fixture(const char *name, size_t *ret_size)
 static void test_recognised(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(fixtures); i++) {
+    for (size_t i = 0; i < RPS_COUNT(fixtures); i++) {
         size_t size;
         char *text = read_fixture(fixtures[i], &size);
 
@@ -144,7 +142,7 @@ static void test_not_recognised(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(texts); i++)
+    for (size_t i = 0; i < RPS_COUNT(texts); i++)
         if (rps_import_perf_csv.recognises(texts[i]))
             fail_msg("'%s' is taken", texts[i]);
 }
@@ -157,7 +155,7 @@ static void test_cut(void **state)
 {
     size_t every = *(const size_t *)*state;
 
-    for (size_t i = 0; i < COUNT(fixtures); i++) {
+    for (size_t i = 0; i < RPS_COUNT(fixtures); i++) {
         size_t size;
         char *text = read_fixture(fixtures[i], &size);
         uint64_t line_sums = 0, line_periods = 0, periods = 0;
@@ -407,7 +405,7 @@ static void test_perf_bad_lines(void **state)
                                   "2.000000000,6,,cs,1000,100.00,,\n");
     assert_int_equal(found.sum[column("cs")], 11);
     assert_non_null(strstr(found.note, "left out: 1 line without a time"));
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < RPS_COUNT(bad); i++) {
         snprintf(text, sizeof(text),
                  "1.000000000,5,,cs,1000,100.00,,\n2.000000000,5,,cs,%s,100.00,,\n", bad[i][0]);
         refuses(&rps_import_perf_csv, text, bad[i][1]);

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* --- a processor of so many counters beside that of the clock --------------------------------- */
 
 static int choose_cycles(void *self, struct rps_event *clock, struct rps_error *err)
@@ -103,7 +101,7 @@ static void test_topdown_fits(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < RPS_COUNT(rows); i++) {
         struct rps_plan *plan = fit(rows[i].plan, rows[i].counters, "");
 
         assert_string_equal(events_of(plan, rows[i].set), rows[i].events);

@@ -824,7 +824,7 @@ static void test_pace(void **state)
     read_period(&test, 10, 1);
     assert_int_equal(test.count, 4);
     assert_int_equal(test.reading[3].length_us, 7 * PERIOD_NS / 1000);
-    assert_non_null(strstr(test.said, "signals are read every "));
+    assert_non_null(strstr(test.said, "system metrics are read every "));
     assert_non_null(strstr(test.said, ": 1 process, 1 thread"));
     test.reader.close(test.reader.self);
     end(&child);

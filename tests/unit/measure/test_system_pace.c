@@ -60,7 +60,7 @@ static void test_grows(void **state)
     assert_int_equal(pace.factor, 1);
     spend(1, 1243 * US);
     assert_int_equal(pace.factor, 13);
-    assert_string_equal(note, "signals are read every 1.300 s: 100 processes");
+    assert_string_equal(note, "system metrics are read every 1.300 s: 100 processes");
     spend(7, 1243 * US);
     spend(1, 12565 * US); /* mean of eight readings: 2,658 us */
     assert_int_equal(pace.factor, 27);

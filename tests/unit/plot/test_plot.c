@@ -354,8 +354,8 @@ static void test_refusals(void **state)
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 8);
     assert_refused(&fixture, "a.gif", RPS_USAGE,
-                   "a.gif: unknown ending; use .png, .svg, .pdf or .html");
-    assert_refused(&fixture, "png", RPS_USAGE, "ending");
+                   "a.gif: unknown suffix; use .png, .svg, .pdf or .html");
+    assert_refused(&fixture, "png", RPS_USAGE, "suffix");
     assert_refused(&fixture, fixture_file(&fixture, "no/a.png"), RPS_FAILED,
                    "does not exist; create it");
     assert_int_equal(mkdir(fixture_file(&fixture, "d.png"), 0700), 0);

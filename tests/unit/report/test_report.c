@@ -649,10 +649,12 @@ static void test_software(void **state)
     assert_holds(text,
                  "Not counted: CPU migrations. Reason: this user is not permitted to count it.");
     assert_null(strstr(text, "Counting cost"));
-    assert_holds(text,
-                 "\n  CPU time waited for:      0.150 s in user mode, 0.020 s in the kernel\n"
-                 "  Peak memory:              at least 12.0 MiB (of the largest process waited "
-                 "for)\n");
+    assert_holds(
+        text,
+        "\n  CPU time:                 0.150 s in user mode, 0.020 s in the kernel (of processes "
+        "waited for)\n"
+        "  Peak memory:              at least 12.0 MiB (of the largest process waited "
+        "for)\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -761,7 +763,7 @@ static void test_part_and_explain(void **state)
         fixture_period(&fixture, 5000, count);
     fixture_read(&fixture);
     text = report_text(&fixture, &options);
-    assert_holds(text, "  Part reported:            00:00:00.400 to 00:00:00.800\n");
+    assert_holds(text, "  Time range:               00:00:00.400 to 00:00:00.800\n");
     assert_holds(text, "\n  Total periods:      4\n");
     assert_holds(text, "\n  Cycles:             20000\n  Instructions:       1000  [4000]\n");
     assert_holds(text, "\n    Instructions: What it is.\n");

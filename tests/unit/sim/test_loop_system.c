@@ -32,7 +32,7 @@ static void fake_read(void *self, uint64_t period, int64_t time_ns, int64_t star
     write_down("%llu@%lld/%zu%s ", (unsigned long long)period, (long long)(time_ns / MS),
                heard.run->count, force ? "!" : "");
     if (period == 2 && !force)
-        snprintf(note, size, "signals are read every hour");
+        snprintf(note, size, "system metrics are read every hour");
 }
 
 static void fake_resume(void *self, int64_t time_ns)
@@ -109,7 +109,7 @@ static void test_periods(void **state)
     assert_string_equal(heard.text, "from 0 0@100/1 1@200/2 2@300/3 3@350/4! ");
     assert_int_equal(run.mark_count, 1);
     assert_int_equal(run.mark_ns, 300 * MS);
-    assert_string_equal(run.mark, "signals are read every hour");
+    assert_string_equal(run.mark, "system metrics are read every hour");
     test_run_free(&run);
 }
 

@@ -32,9 +32,9 @@ static int run_once(const struct rps_micro *micro, uint64_t turns, struct rps_mi
 static void test_run(void **state)
 {
     (void)state;
-    for (int i = 0; rps_micros[i]; i++) {
+    for (int i = 0; rps_micros[i].name; i++) {
         struct rps_micro_result result = {.cpu_ns = -1};
-        int rc = run_once(rps_micros[i], 10, &result);
+        int rc = run_once(&rps_micros[i], 10, &result);
 
         if (rc == 1) /* The benchmark needs a second processor. */
             continue;
@@ -59,13 +59,13 @@ static void test_turns(void **state)
 static void test_predictions(void **state)
 {
     (void)state;
-    for (int i = 0; rps_micros[i]; i++) {
+    for (int i = 0; rps_micros[i].name; i++) {
         struct rps_micro_prediction one[RPS_MICRO_PREDICTION_MAX], two[RPS_MICRO_PREDICTION_MAX];
         const struct rps_micro_result result = {.cpu_ns = 1000}, twice = {.cpu_ns = 2000};
-        int count = rps_micro_predict(rps_micros[i], 1000, &result, one);
+        int count = rps_micro_predict(&rps_micros[i], 1000, &result, one);
 
         assert_true(count > 0 && count <= RPS_MICRO_PREDICTION_MAX);
-        assert_int_equal(rps_micro_predict(rps_micros[i], 2000, &twice, two), count);
+        assert_int_equal(rps_micro_predict(&rps_micros[i], 2000, &twice, two), count);
         for (int p = 0; p < count; p++) {
             assert_float_equal(two[p].count, 2 * one[p].count, 0);
             assert_true(one[p].of > 0);

@@ -441,6 +441,34 @@ void fixture_says(const struct rps_error *err, ...)
         print_message("# %s\n", err->message);
 }
 
+struct rps_reader *fixture_reader(const char *path)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_error err;
+
+    if (rps_reader_open(&reader, path, &err) < 0)
+        fail_msg("%s", err.message);
+    return reader;
+}
+
+int fixture_try_write(const char *path, struct rps_error *err)
+{
+    struct rps_writer *writer = NULL;
+    int result = rps_writer_open(&writer, path, &(struct rps_writer_options){0}, err);
+
+    rps_writer_close(writer);
+    return result;
+}
+
+int fixture_try_read(const char *path, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, path, err);
+
+    rps_reader_close(reader);
+    return result;
+}
+
 void fixture_store(const char *path)
 {
     struct rps_run run;

@@ -63,6 +63,13 @@ void fixture_wait_committed(struct rps_writer *writer, uint64_t periods);
 /* End the run, close the writer, and free the run. */
 void fixture_end(struct rps_writer *writer, struct rps_run *run);
 
+/* Open a store for reading. Any error fails the test. */
+struct rps_reader *fixture_reader(const char *path);
+
+/* Open a store for reading or writing and close it. Returns 0 or the error. */
+int fixture_try_read(const char *path, struct rps_error *err);
+int fixture_try_write(const char *path, struct rps_error *err);
+
 /* Write a store of one run with three periods. */
 void fixture_store(const char *path);
 

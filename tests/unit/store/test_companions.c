@@ -1,6 +1,7 @@
 /* Tests of files alongside a store that have the names of SQLite's own files. A file that does not
  * belong to the store is refused in one sentence, delays nobody, and is left in place. */
 #include "fixture.h"
+#include "rpistat/arena.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,30 +27,12 @@
 
 static const char *const ends[] = {"-wal", "-journal", "-shm"};
 
-static int try_write(const char *path, struct rps_error *err)
-{
-    struct rps_writer *writer = NULL;
-    int result = rps_writer_open(&writer, path, &(struct rps_writer_options){0}, err);
-
-    rps_writer_close(writer);
-    return result;
-}
-
-static int try_read(const char *path, struct rps_error *err)
-{
-    struct rps_reader *reader = NULL;
-    int result = rps_reader_open(&reader, path, err);
-
-    rps_reader_close(reader);
-    return result;
-}
-
 static void refused_reading(const char *path, const char *says, const char *names)
 {
     struct rps_error err = {"it was not refused"};
 
     alarm(PATIENCE_S);
-    if (try_read(path, &err) == 0)
+    if (fixture_try_read(path, &err) == 0)
         fail_msg("%s: read, which should say: %s", path, says);
     fixture_says(&err, says, names, NULL);
     alarm(0);
@@ -60,7 +43,7 @@ static void refused_writing(const char *path, const char *says, const char *name
     struct rps_error err = {"it was not refused"};
 
     alarm(PATIENCE_S);
-    if (try_write(path, &err) == 0)
+    if (fixture_try_write(path, &err) == 0)
         fail_msg("%s: written, which should say: %s", path, says);
     fixture_says(&err, says, names, NULL);
     alarm(0);
@@ -70,7 +53,7 @@ static void refused_nothing(const char *path)
 {
     struct rps_error err;
 
-    if (try_read(path, &err) < 0 || try_write(path, &err) < 0)
+    if (fixture_try_read(path, &err) < 0 || fixture_try_write(path, &err) < 0)
         fail_msg("%s", err.message);
 }
 
@@ -271,8 +254,8 @@ static int refuses_stranger(const char *path)
 {
     struct rps_error err;
 
-    return try_read(path, &err) < 0 && strstr(err.message, "another user (12345)") &&
-           try_write(path, &err) < 0 && strstr(err.message, "another user (12345)");
+    return fixture_try_read(path, &err) < 0 && strstr(err.message, "another user (12345)") &&
+           fixture_try_write(path, &err) < 0 && strstr(err.message, "another user (12345)");
 }
 
 static void another_users_file(void **state)
@@ -301,7 +284,7 @@ static int reads(const char *path)
 {
     struct rps_error err = {"no error"};
 
-    if (try_read(path, &err) == 0)
+    if (fixture_try_read(path, &err) == 0)
         return 1;
     fprintf(stderr, "said: %s\n", err.message);
     return 0;
@@ -571,7 +554,7 @@ static void many_make_one_store(void **state)
             close(start[1]);
             if (read(start[0], &byte, 1) != 0) /* Wait until the pipe is closed. */
                 _exit(2);
-            if (try_write(path, &err) == 0)
+            if (fixture_try_write(path, &err) == 0)
                 _exit(0);
             fprintf(stderr, "said: %s\n", err.message);
             _exit(1);
@@ -617,9 +600,9 @@ static void a_readers_locks_stay(void **state)
     is_locked_by_us(path);
     assert_int_equal(rps_path_check_read(path, &look, &err), 0);
     is_locked_by_us(path);
-    assert_int_equal(try_read(path, &err), 0);
+    assert_int_equal(fixture_try_read(path, &err), 0);
     is_locked_by_us(path);
-    assert_int_equal(try_write(path, &err), 0);
+    assert_int_equal(fixture_try_write(path, &err), 0);
     is_locked_by_us(path);
     rps_reader_close(reader);
 }
@@ -664,7 +647,8 @@ static int says_what_to_copy(const char *path)
     char log[600];
 
     snprintf(log, sizeof(log), "%s-wal", path);
-    if (try_read(path, &err) < 0 && strstr(err.message, "copy ") && strstr(err.message, log))
+    if (fixture_try_read(path, &err) < 0 && strstr(err.message, "copy ") &&
+        strstr(err.message, log))
         return 1;
     fprintf(stderr, "said: %s\n", err.message);
     return 0;
@@ -698,6 +682,7 @@ static int look_for_recorder(sqlite3_file *file, int offset, int n, int flags)
 
 static int reads_a_torn_header(const char *path)
 {
+    struct rps_arena *arena;
     struct rps_reader *reader;
     struct rps_error err;
     sqlite3_file *file = NULL;
@@ -713,11 +698,12 @@ static int reads_a_torn_header(const char *path)
     torn.methods.xShmLock = look_for_recorder;
     file->pMethods = &torn.methods;
     write_header(1);
-    result = rps_reader_runs(reader, &run_id, &count, &err);
+    arena = rps_arena_new();
+    result = rps_reader_runs(arena, reader, &run_id, &count, &err);
     if (result < 0)
         print_message("# %s\n", err.message);
     write_header(0);
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
     return result == 0 && count == 1 && torn.looks == 2;
 }

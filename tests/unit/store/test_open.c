@@ -17,24 +17,6 @@
 
 #define NOBODY 65534
 
-static int try_write(const char *path, struct rps_error *err)
-{
-    struct rps_writer *writer = NULL;
-    int result = rps_writer_open(&writer, path, &(struct rps_writer_options){0}, err);
-
-    rps_writer_close(writer);
-    return result;
-}
-
-static int try_read(const char *path, struct rps_error *err)
-{
-    struct rps_reader *reader = NULL;
-    int result = rps_reader_open(&reader, path, err);
-
-    rps_reader_close(reader);
-    return result;
-}
-
 static char *read_whole(const char *path, size_t *ret_size)
 {
     FILE *file = fopen(path, "r");
@@ -53,9 +35,9 @@ static void refused(const char *path, const char *says)
     size_t before_size, after_size;
     char *before = read_whole(path, &before_size), *after, side[600];
 
-    assert_int_equal(try_write(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_write(path, &err), RPS_FAILED);
     fixture_says(&err, path, says, NULL);
-    assert_int_equal(try_read(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_read(path, &err), RPS_FAILED);
     fixture_says(&err, path, says, NULL);
     after = read_whole(path, &after_size);
     assert_int_equal(before_size, after_size);
@@ -136,7 +118,7 @@ static void an_empty_file_is_a_fresh_store(void **state)
     char sql[1024];
 
     fixture_write_text(path, "");
-    assert_int_equal(try_read(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_read(path, &err), RPS_FAILED);
     fixture_says(&err, path, "is empty", NULL);
     fixture_store(path);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
@@ -171,7 +153,7 @@ static void a_database_without_tables_is_a_fresh_store(void **state)
     sqlite3_close(db);
     assert_int_equal(stat(path, &status), 0);
     assert_true(status.st_size > 0);
-    assert_int_equal(try_read(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_read(path, &err), RPS_FAILED);
     fixture_says(&err, path, "is empty", NULL);
     fixture_store(path);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
@@ -199,13 +181,13 @@ static void other_kinds_of_file(void **state)
     refused(path, "is not an rpistat store");
     fixture_write_text(path, "a much longer text, which has more than sixteen bytes and no magic");
     refused(path, "is not an rpistat store");
-    assert_int_equal(try_write(*state, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_write(*state, &err), RPS_FAILED);
     fixture_says(&err, *state, "is a directory", NULL);
-    assert_int_equal(try_read(*state, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_read(*state, &err), RPS_FAILED);
     fixture_says(&err, *state, "is a directory", NULL);
-    assert_int_equal(try_write("/dev/null", &err), RPS_FAILED);
+    assert_int_equal(fixture_try_write("/dev/null", &err), RPS_FAILED);
     fixture_says(&err, "/dev/null", "regular file", NULL);
-    assert_int_equal(try_read("", &err), RPS_FAILED);
+    assert_int_equal(fixture_try_read("", &err), RPS_FAILED);
     fixture_says(&err, "empty", NULL);
 }
 
@@ -252,7 +234,7 @@ static void another_programs_log_is_left_alone(void **state)
     before = read_whole(path, &before_size);
     free(read_whole(log, &log_before));
     assert_true(log_before > 0);
-    assert_int_equal(try_write(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_write(path, &err), RPS_FAILED);
     fixture_says(&err, "another program that uses SQLite", NULL);
     after = read_whole(path, &after_size);
     free(read_whole(log, &log_after));
@@ -270,8 +252,8 @@ static void newer_formats(void **state)
 
     fixture_store(path);
     fixture_exec(path, "PRAGMA user_version = 1008");
-    assert_int_equal(try_read(path, &err), 0);
-    assert_int_equal(try_write(path, &err), 0);
+    assert_int_equal(fixture_try_read(path, &err), 0);
+    assert_int_equal(fixture_try_write(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1008);
     fixture_exec(path, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 2003");
     refused(path, "format 2.3");
@@ -296,7 +278,7 @@ static void older_formats(void **state)
                        " (run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,"
                        " cpu_ns INTEGER NOT NULL) STRICT; INSERT INTO recorder_after VALUES (1, 5);"
                        "PRAGMA user_version = 1000");
-    assert_int_equal(try_read(path, &err), 0);
+    assert_int_equal(fixture_try_read(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1000);
     assert_int_equal(rps_database_open_read(path, &db, &err), 0);
     assert_int_equal(
@@ -305,7 +287,7 @@ static void older_formats(void **state)
     assert_int_equal(unknown, fixture_number(path, "SELECT count(*) FROM period"));
     assert_int_not_equal(rps_database_exec(db, "CREATE TEMP TABLE t (a)"), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(try_write(path, &err), 0);
+    assert_int_equal(fixture_try_write(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), RPS_STORE_VERSION);
     assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 5);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM finest WHERE missed IS NULL"),
@@ -335,13 +317,13 @@ static void places_that_do_not_exist(void **state)
     struct rps_error err;
 
     snprintf(path, sizeof(path), "%s/none/s", (char *)*state);
-    assert_int_equal(try_write(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_write(path, &err), RPS_FAILED);
     fixture_says(&err, path, "No such file or directory", "create it", NULL);
-    assert_int_equal(try_read(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_read(path, &err), RPS_FAILED);
     fixture_says(&err, "there is no store", path, NULL);
     fixture_write_text(fixture_path(state, "file"), "x");
     snprintf(path, sizeof(path), "%s/file/s", (char *)*state);
-    assert_int_equal(try_write(path, &err), RPS_FAILED);
+    assert_int_equal(fixture_try_write(path, &err), RPS_FAILED);
     fixture_says(&err, path, "Not a directory", NULL);
 }
 
@@ -370,19 +352,19 @@ static void as_nobody(int (*check)(const char *path, struct rps_error *err), con
 
 static int says_read_only(const char *path, struct rps_error *err)
 {
-    return try_write(path, err) < 0 && strstr(err->message, "is read-only") &&
+    return fixture_try_write(path, err) < 0 && strstr(err->message, "is read-only") &&
            strstr(err->message, path);
 }
 
 static int says_folder(const char *path, struct rps_error *err)
 {
-    return try_write(path, err) < 0 && strstr(err->message, "is not writable") &&
+    return fixture_try_write(path, err) < 0 && strstr(err->message, "is not writable") &&
            strstr(err->message, "choose another store");
 }
 
 static int says_cannot_read(const char *path, struct rps_error *err)
 {
-    return try_read(path, err) < 0 && strstr(err->message, "cannot read the store") &&
+    return fixture_try_read(path, err) < 0 && strstr(err->message, "cannot read the store") &&
            strstr(err->message, "Permission denied");
 }
 
@@ -443,7 +425,7 @@ static int full_disk_child(const char *folder)
     snprintf(path, sizeof(path), "%s/s", folder);
     snprintf(filler, sizeof(filler), "%s/filler", folder);
     fill_disk(filler);
-    if (try_write(path, &err) == 0 || !strstr(err.message, "disk is full") ||
+    if (fixture_try_write(path, &err) == 0 || !strstr(err.message, "disk is full") ||
         access(path, F_OK) == 0) {
         fprintf(stderr, "fresh store: %s\n", err.message);
         return 1;
@@ -451,13 +433,14 @@ static int full_disk_child(const char *folder)
     unlink(filler);
     fixture_store(path);
     fill_disk(filler);
-    if (try_write(path, &err) == 0 || !strstr(err.message, "disk is full") ||
-        try_read(path, &err) < 0) {
+    if (fixture_try_write(path, &err) == 0 || !strstr(err.message, "disk is full") ||
+        fixture_try_read(path, &err) < 0) {
         fprintf(stderr, "existing store: %s\n", err.message);
         return 1;
     }
     unlink(filler);
-    return try_write(path, &err) == 0 && fixture_number(path, "SELECT count(*) FROM period") == 3
+    return fixture_try_write(path, &err) == 0 &&
+                   fixture_number(path, "SELECT count(*) FROM period") == 3
                ? 0
                : 1;
 }

@@ -1,5 +1,6 @@
 /* Written data can be read back: runs, plans, periods, marks, gaps. Runs can be found. */
 #include "fixture.h"
+#include "rpistat/arena.h"
 #include "rpistat/interval.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -10,16 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct rps_reader *reader_of(const char *path)
-{
-    struct rps_reader *reader = NULL;
-    struct rps_error err;
-
-    if (rps_reader_open(&reader, path, &err) < 0)
-        fail_msg("%s", err.message);
-    return reader;
-}
 
 static void a_run_comes_back(void **state)
 {
@@ -38,7 +29,7 @@ static void a_run_comes_back(void **state)
     assert_int_equal(rps_writer_end(writer, &run, &err), 0);
     rps_writer_close(writer);
 
-    reader = reader_of(fixture_path(state, "s"));
+    reader = fixture_reader(fixture_path(state, "s"));
     assert_int_equal(rps_reader_run(reader, run.run_id, &back, &err), 0);
     assert_int_equal(strlen(back.uuid), 36);
     assert_int_equal(back.uuid[14], '4');
@@ -87,7 +78,7 @@ static void what_is_not_known_is_null(void **state)
                            " elapsed_ns IS NULL AND exit_status IS NULL AND exit_signal = 0 AND"
                            " recorder_cpu_ns IS NULL AND tags = '{}' AND command = '[]'"),
         "1");
-    reader = reader_of(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_reader_run(reader, 1, &back, &err), 0);
     assert_int_equal(back.paranoid, -100);
     assert_int_equal(back.nmi_watchdog, -1);
@@ -121,7 +112,7 @@ static void text_that_is_not_utf8_is_repaired(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run WHERE json_valid(tags) AND"
                                           " json_valid(command)"),
                      2);
-    reader = reader_of(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_reader_run(reader, 2, &back, &err), 0);
     assert_string_equal(back.label, "l\xef\xbf\xbd");
     assert_string_equal(back.argv[0], "caf\xef\xbf\xbd");
@@ -151,7 +142,7 @@ static void a_plan_comes_back(void **state)
     struct rps_error err;
 
     fixture_end(writer, &run);
-    reader = reader_of(fixture_path(state, "s"));
+    reader = fixture_reader(fixture_path(state, "s"));
     assert_int_equal(rps_reader_plan(reader, 1, &back, &err), 0);
     assert_string_equal(back->name, plan->name);
     assert_string_equal(back->title, plan->title);
@@ -220,7 +211,7 @@ static void periods_come_back(void **state)
     assert_string_equal(fixture_text(path, "SELECT typeof(c0) || typeof(c1) || typeof(c2) ||"
                                            " typeof(c7) FROM period WHERE period = 5"),
                         "nullnullnullnull");
-    reader = reader_of(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, 0, &err), 0);
     for (int n = 0; n < 7; n++)
         expect_period(cursor, &written[n]);
@@ -262,7 +253,7 @@ static void all_eight_slots_come_back(void **state)
     assert_int_equal(rps_writer_begin(writer, &run, plan, &err), 0);
     rps_writer_period(writer, &written);
     fixture_end(writer, &run);
-    reader = reader_of(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, 0, &err), 0);
     expect_period(cursor, &written);
     rps_cursor_close(cursor);
@@ -299,7 +290,7 @@ static void sums_are_stored_at_the_end(void **state)
                      1);
     assert_string_equal(fixture_text(path, "SELECT count FROM event WHERE set_no = 1 AND slot = 1"),
                         "(null)");
-    reader = reader_of(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_reader_summary(reader, 1, &summary, &err), 0);
     assert_int_equal(summary.periods, 301);
     assert_int_equal(summary.gap_count, 1);
@@ -329,7 +320,7 @@ static void periods_are_those_of_one_cpu(void **state)
     for (int ended = 1; ended >= 0; ended--) {
         if (!ended)
             fixture_exec(path, "UPDATE event_set SET periods = NULL");
-        reader = reader_of(path);
+        reader = fixture_reader(path);
         assert_int_equal(rps_reader_summary(reader, 1, &summary, &err), 0);
         assert_int_equal(summary.periods, 301);
         assert_int_equal(summary.rows, 702);
@@ -344,6 +335,7 @@ static void notes_come_back_in_order_of_time(void **state)
     struct rps_run run;
     struct rps_writer *writer = fixture_writer(fixture_path(state, "s"), NULL, &run);
     struct rps_reader *reader;
+    struct rps_arena *arena = rps_arena_new();
     struct rps_notes notes;
     struct rps_error err;
 
@@ -358,24 +350,22 @@ static void notes_come_back_in_order_of_time(void **state)
     rps_writer_gap(writer, RPS_CPU_ALL, 50, 8, "again");
     fixture_end(writer, &run);
     free(long_text);
-    reader = reader_of(fixture_path(state, "s"));
-    assert_int_equal(rps_reader_marks(reader, 1, &notes, &err), 0);
+    reader = fixture_reader(fixture_path(state, "s"));
+    assert_int_equal(rps_reader_marks(arena, reader, 1, &notes, &err), 0);
     assert_int_equal(notes.count, 4);
     assert_string_equal(notes.note[0].text, "first \xef\xbf\xbd");
     assert_int_equal(strlen(notes.note[1].text), 1023);
     assert_string_equal(notes.note[2].text, "third");
     assert_string_equal(notes.note[3].text, "fourth");
     assert_int_equal(notes.note[3].start_ns, 300);
-    rps_notes_free(&notes);
-    assert_int_equal(rps_reader_gaps(reader, 1, &notes, &err), 0);
+    assert_int_equal(rps_reader_gaps(arena, reader, 1, &notes, &err), 0);
     assert_int_equal(notes.count, 2);
     assert_string_equal(notes.note[0].text, "the machine slept");
     assert_int_equal(notes.note[1].length_ns, 8);
-    rps_notes_free(&notes);
-    rps_notes_free(&notes);
-    assert_int_equal(rps_reader_gaps(reader, 99, &notes, &err), 0);
+    assert_int_equal(rps_reader_gaps(arena, reader, 99, &notes, &err), 0);
     assert_int_equal(notes.count, 0);
     rps_reader_close(reader);
+    rps_arena_free(arena);
 }
 
 static void finds(struct rps_reader *reader, const char *text, int64_t expected)
@@ -404,17 +394,17 @@ static void runs_are_found(void **state)
     const char *path = fixture_path(state, "s");
     struct rps_writer *writer = NULL;
     struct rps_plan *plan = fixture_plan();
+    struct rps_arena *arena = rps_arena_new();
     struct rps_reader *reader;
     struct rps_error err;
     int64_t *run_id = NULL;
     size_t count = 0;
 
     assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
-    reader = reader_of(path);
+    reader = fixture_reader(path);
     finds_not(reader, "last", "has no runs; record one");
-    assert_int_equal(rps_reader_runs(reader, &run_id, &count, &err), 0);
+    assert_int_equal(rps_reader_runs(arena, reader, &run_id, &count, &err), 0);
     assert_int_equal(count, 0);
-    free(run_id);
     for (int i = 0; i < 5; i++) {
         struct rps_run run;
 
@@ -441,10 +431,10 @@ static void runs_are_found(void **state)
     finds_not(reader, "99999999999999999999999", "runs 1 to 5");
     fixture_exec(path, "DELETE FROM run WHERE run_id = 4");
     finds_not(reader, "7", "4 runs from 1 to 5");
-    assert_int_equal(rps_reader_runs(reader, &run_id, &count, &err), 0);
+    assert_int_equal(rps_reader_runs(arena, reader, &run_id, &count, &err), 0);
     assert_int_equal(count, 4);
     assert_int_equal(run_id[3], 5);
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
     rps_writer_close(writer);
     rps_plan_free(plan);
@@ -460,7 +450,7 @@ static void a_run_that_is_not_there(void **state)
     struct rps_error err;
 
     fixture_end(writer, &run);
-    reader = reader_of(fixture_path(state, "s"));
+    reader = fixture_reader(fixture_path(state, "s"));
     assert_int_equal(rps_reader_run(reader, 7, &run, &err), RPS_FAILED);
     fixture_says(&err, "run 7", "has run 1 only", NULL);
     assert_int_equal(rps_reader_summary(reader, 7, &summary, &err), RPS_FAILED);
@@ -482,7 +472,7 @@ static void what_is_left_is_freed_once(void **state)
     int first = 0, second = 0;
 
     fixture_end(fixture_writer(fixture_path(state, "s"), NULL, &run), &run);
-    reader = reader_of(fixture_path(state, "s"));
+    reader = fixture_reader(fixture_path(state, "s"));
     assert_null(rps_reader_leave(reader, &first, count_call));
     assert_ptr_equal(rps_reader_leave(reader, NULL, NULL), &first);
     assert_null(rps_reader_leave(reader, &second, count_call));

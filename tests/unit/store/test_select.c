@@ -1,6 +1,7 @@
 /* Tests of the run names that a user types: groups, suggestions for similar names, and live runs.
  */
 #include "fixture.h"
+#include "rpistat/arena.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 
@@ -36,20 +37,20 @@ static struct rps_reader *make_runs(const char *path)
 /* Expect the numbers of the runs found, or a part of the error message. */
 static void finds_group(struct rps_reader *reader, const char *text, int code, const char *expected)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_error err;
     int64_t *run_id = NULL;
     size_t count = 0;
     char got[32] = "";
 
-    assert_int_equal(rps_reader_find_group(reader, text, &run_id, &count, &err), code);
-    if (code < 0) {
-        fixture_says(&err, expected, NULL);
-        return;
-    }
+    assert_int_equal(rps_reader_find_group(arena, reader, text, &run_id, &count, &err), code);
     for (size_t i = 0; i < count; i++)
         snprintf(got + i, sizeof(got) - i, "%d", (int)run_id[i]);
-    free(run_id);
-    assert_string_equal(got, expected);
+    rps_arena_free(arena);
+    if (code < 0)
+        fixture_says(&err, expected, NULL);
+    else
+        assert_string_equal(got, expected);
 }
 
 static void groups(void **state)

@@ -13,16 +13,6 @@
 #define PERIODS 5000
 #define KEEP_NS (60 * SOUND_LENGTH_NS)
 
-static struct rps_reader *open_reader(const char *path)
-{
-    struct rps_reader *reader = NULL;
-    struct rps_error err;
-
-    if (rps_reader_open(&reader, path, &err) < 0)
-        fail_msg("%s", err.message);
-    return reader;
-}
-
 /* Sums over the rows of a part, and the number of rows. */
 struct all {
     uint64_t rows, readings[RPS_SYSTEM_SLOT_MAX];
@@ -47,7 +37,7 @@ static struct all all_of(const char *path, enum rps_system_source source, int64_
                          int64_t to_ns, int resolution)
 {
     struct all all = {.lowest = 1e300, .highest = -1};
-    struct rps_reader *reader = open_reader(path);
+    struct rps_reader *reader = fixture_reader(path);
     struct rps_system_cursor *cursor = NULL;
     struct rps_system_row row;
     struct rps_error err;
@@ -130,7 +120,7 @@ static void what_is_written_is_read(void **state)
         coarse = all_of(path, RPS_SYSTEM_MACHINE, INT64_MIN, INT64_MAX, resolution);
         expect_equal(&coarse, &of_machine);
     }
-    reader = open_reader(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_reader_system(reader, 1, RPS_SYSTEM_TREE, &can, &total, &err), 1);
     assert_int_equal(can.supported, (1 << RPS_TREE_SLOTS) - 1);
     assert_memory_equal(total.readings, all.readings, sizeof(all.readings));
@@ -338,7 +328,7 @@ static void a_store_without_the_tables_has_no_readings(void **state)
     fixture_exec(path, "DROP VIEW signal_value; DROP TABLE signal; DROP TABLE reading;"
                        "DROP TABLE reading_rollup; PRAGMA user_version = 1003");
     assert_int_equal(all_of(path, RPS_SYSTEM_TREE, INT64_MIN, INT64_MAX, 0).rows, 0);
-    reader = open_reader(path);
+    reader = fixture_reader(path);
     assert_int_equal(rps_reader_system(reader, 1, RPS_SYSTEM_TREE, &can, &total, &err), 0);
     rps_reader_close(reader);
 }
