@@ -4,7 +4,6 @@
  * memory than a minute. Enough periods are kept that no boundary is wrong by a pixel. */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/arena.h"
@@ -35,9 +34,7 @@ static void take_regions(struct rps_picture *picture, const struct rps_plot_opti
            picture->regions.region[picture->regions.count - 1].spans.count == 0)
         rps_run_regions_keep_longest(&picture->regions, picture->regions.count - 1);
     for (size_t i = 0; i < picture->marks.count; i++) {
-        if (rps_region_mark_read(picture->marks.note[i].text).kind)
-            free(picture->marks.note[i].text);
-        else
+        if (!rps_region_mark_read(picture->marks.note[i].text).kind)
             picture->marks.note[kept++] = picture->marks.note[i];
     }
     picture->marks.count = kept;

@@ -92,8 +92,8 @@ def test_stretched():
     expect(FOLDER.call("record", "-q", "--pmu", "sim:slow.sim", "-o", "slow.data"), 0)
     report = " ".join(read("report", "-i", "slow.data").split())
     assert "Measurement period: 0.100 s, stretched to 0.284 s (mean)" in report, report
-    assert "Switching event sets took 2.99 ms per period (mean). Therefore, the measurement period was " \
-        "stretched, to lose at most 1 % of the time" in report, report
+    assert "Switching event sets took 2.99 ms per period (mean). Therefore, rpistat made the measurement " \
+        "periods longer: this takes at most 1 % of the time." in report, report
     assert "stretched" not in read("report", "-i", plain())
 
 

@@ -314,7 +314,7 @@ def check_wall_refused():
     with Folder(runs=0) as folder:
         folder.write("waits.sim", WAITS)
         for options, sentence in ((("-a",), "--wall"), (("--no-samples",), "--no-samples"),
-                                  (("--sample", "dc_miss:5"), "measure no time")):
+                                  (("--sample", "dc_miss:5"), "measures no time")):
             refused(folder.call("record", "--wall", "--pmu", "sim:waits.sim", *options), 2, sentence)
         expect(folder.call("record", "-q", "--pmu", "sim:waits.sim"), 0)
         refused(folder.call("code", "--wall"), 1, "record it with `rpistat record --wall`")
