@@ -3,6 +3,9 @@
 
 #include "rpistat/profile.h"
 
+/* Text of the I/O metric of threads that wait for locks or other threads. */
+#define RPS_IO_LOCKS "has threads asleep in lock or thread waits"
+
 #define RPS_STEP_SUMS 5
 
 /* Mean and sum of squared differences of a stream of numbers (Welford 1962), of the steps between

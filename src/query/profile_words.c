@@ -39,7 +39,7 @@
 #define ASLEEP            .1  /* A label was asleep if its threads needed a CPU for less time. */
 #define MIB_THRESHOLD     2.  /* In MiB or MiB/s: smaller differences are not reported. */
 #define THREADS_THRESHOLD .3  /* In threads, or s of waiting per s. */
-#define RATE_APART        .7  /* Log of 2: smaller differences of MiB/s are not reported. */
+#define IO_APART          .7  /* Log of 2: smaller differences of MiB or MiB/s are not reported. */
 
 #define OBSERVATIONS_MIN 4 /* Fewer observations do not show how much they vary. */
 
@@ -243,6 +243,7 @@ static struct rps_system_time sum_times(const struct rps_profile *profile, int e
         sum.wait_s += time.wait_s;
         sum.threads_s += time.threads_s;
         sum.unseen_s += time.unseen_s;
+        sum.idle_s += fmax(0, time.idle_s);
         for (int s = 0; s < RPS_SLEEPS; s++)
             sum.asleep_in_s[s] += time.asleep_in_s[s];
     }
@@ -568,14 +569,15 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         const int is_rate = strstr(unit, "MiB/s") != NULL, is_wait = strncmp(unit, "s/s", 3) == 0;
         const int is_reading = !is_rate && !is_wait;
         const double least = strstr(unit, "MiB") ? MIB_THRESHOLD : THREADS_THRESHOLD;
-        const double limit = is_rate && !io->other ? RATE_APART : 0;
+        const double limit = !is_wait && !io->other && strstr(unit, "MiB") ? IO_APART : 0;
         double value, rest;
 
         pair.is_io = io->other ? 0 : 1 + is_rate;
         value = value_of(&pair, f);
         rest = base_of(&pair, f);
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
-        if (fabs(value - rest) <= least || (is_wait && !io->other))
+        if (fabs(value - rest) <= least ||
+            (!io->other && (is_wait || strcmp(name, RPS_IO_LOCKS) == 0))) /* see write_system */
             continue;
         of->is_unsure |= pair.is_unsure && fabs(difference(&pair, f)) > limit;
         of->is_common |= pair.is_common && fabs(difference(&pair, f)) > limit;
@@ -645,7 +647,7 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
     sleep = sleep_of(profile, label, &time);
     is_waiting = sleep < 0 && waits(profile, label, &time);
     if (sleep == RPS_SLEEP_LOCK && rps_system_time_is_busy(&time)) {
-        locked = rest.asleep_in_s[sleep] / rest.elapsed_s;
+        locked = (rest.asleep_in_s[sleep] + rest.idle_s) / rest.elapsed_s;
         if (locked < THREADS_THRESHOLD)
             snprintf(ret[count++].text, TEXT_SIZE,
                      "has %.1f threads asleep in %s (elsewhere %.1f threads)",
@@ -875,7 +877,7 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
         snprintf(ret, size, "waiting for a CPU");
     else if (sleep ==
              RPS_SLEEP_LOCK) /* The texts of these sleep reasons are too long for a name. */
-        snprintf(ret, size, "waiting for locks or threads");
+        snprintf(ret, size, "waiting for locks, threads or timers");
     else if (sleep == RPS_SLEEP_MESSAGE)
         snprintf(ret, size, "waiting for data or timers");
     else if (sleep >= 0)

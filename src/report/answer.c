@@ -226,8 +226,21 @@ static void report_kind(struct words *words, const struct rps_report *report, in
     say(words, "%s", rps_text_stretch(time, sizeof(time), length_ns));
 }
 
+/* Return the number of classes that are longer than a class, or equally long and before it. */
+static int longer_than(const int64_t *length_ns, int count, int label)
+{
+    int longer = 0;
+
+    for (int l = 0; l < count; l++)
+        longer +=
+            length_ns[l] > length_ns[label] || (length_ns[l] == length_ns[label] && l < label);
+    return longer;
+}
+
 static void report_phases(struct words *words, const struct rps_report *report)
 {
+    const int labels = report->phases->label_count;
+    int64_t *length_ns = rps_arena_get(report->arena, (size_t)labels + 1, sizeof(*length_ns));
     struct words named = {.used = 0};
     uint64_t row_periods =
         /* a row of an import can contain more than one period */
@@ -235,13 +248,15 @@ static void report_phases(struct words *words, const struct rps_report *report)
     size_t times = 0;
     int kinds = 0;
 
-    for (int label = 0; label < report->phases->label_count; label++) {
-        int64_t length_ns = length_of(report, label, &times);
-
-        if (length_ns == 0 || ++kinds > KINDS_MAX)
+    for (int label = 0; label < labels; label++) {
+        length_ns[label] = length_of(report, label, &times);
+        kinds += length_ns[label] > 0;
+    }
+    for (int label = 0; label < labels; label++) {
+        if (length_ns[label] == 0 || longer_than(length_ns, labels, label) >= KINDS_MAX)
             continue;
-        say(&named, "%s", kinds > 1 ? ", " : "");
-        report_kind(&named, report, label, length_ns);
+        say(&named, "%s", named.used > 0 ? ", " : "");
+        report_kind(&named, report, label, length_ns[label]);
     }
     if (times == 1 && rps_report_is_part(report) && report->phases->count > 1)
         say(words, "Phases: the whole selection is in phase %.*s", (int)strcspn(named.text, " "),

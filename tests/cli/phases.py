@@ -595,6 +595,18 @@ def test_no_order():
     assert "Phases: 90 in 3 classes; time per class: A " in report, report
 
 
+def test_largest_classes():
+    """the first lines of the report list the classes with most time, in the order of their letters"""
+    with Folder() as folder:
+        folder.write("eight.sim", SCRIPT.split("phase calm 8s")[0] + "".join(
+            "phase p%d %ds instructions=%dM\n" % (k, seconds, 20 * 2 ** k)
+            for k, seconds in enumerate((4, 5, 9, 4, 10, 8, 12, 11))))
+        expect(folder.call("record", "-q", "--pmu", "sim:eight.sim", "-e", "instructions,r0b"), 0)
+        report = " ".join(expect(folder.call("report"), 0).stdout.split())
+    assert "Phases: 8 in 8 classes; time per class: B 5.0 s, C 9.0 s, E 10.0 s, F 8.0 s, G 12.0 s, H 11.0 s, " \
+        "2 more classes" in report, report[:600]
+
+
 def test_nested_loops():
     """a loop inside a loop: in text, JSON and the store; --from turn:3.2 is an iteration of the inner loop"""
     part = {"A": "phase a 8s instructions=30M dc_miss=9M\n", "B": "phase b 4s instructions=300M branches=90M\n",
@@ -1006,7 +1018,7 @@ with FOLDER:
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
     tap.main([test_csv, test_text, test_callers, test_few_samples, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
-              test_variation, test_drift, test_uncertain_classes, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_nested_loops, test_loops, test_read_only,
+              test_variation, test_drift, test_uncertain_classes, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_largest_classes, test_nested_loops, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_imported_like_csv, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
               test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs, test_nothing_counted])

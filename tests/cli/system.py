@@ -260,7 +260,7 @@ def test_phases():
     assert "RSS at least 100 MiB summed over processes (rest of the run: 10 MiB)" in found, found
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
-    assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")
+    assert "B (waiting for locks, threads or timers) 8.0 s" in words(report("locked.data")), report("locked.data")
     record("empty.data", "default threads=1 in=io:0 wait=0%\nphase work 2s\nsleep 8s in=timer:1\nphase work 2s\n")
     with contextlib.closing(store("empty.data")) as db, db:  # as of a control group without processes
         db.execute("DELETE FROM reading_rollup")

@@ -698,6 +698,12 @@ static void test_system(void **state)
         words_of(&made, 0),
         "RSS 1.0 MiB summed over processes (elsewhere 500 MiB), waits for a CPU 60 % of the time "
         "that it could run (elsewhere 38 %)");
+    io = read_io(arena, (double[]){200, 306, 200}, 0); /* less than a factor of 2 */
+    assert_null(strstr(words_of(&made, 1), "RSS"));
+    assert_non_null(strstr(words_of(&made, 1), "asleep in lock or thread waits"));
+    system[2] = read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 3, [RPS_TREE_IDLE] = 2});
+    assert_null(strstr(words_of(&made, 1), "lock")); /* idle threads wait elsewhere */
+    system[2] = read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 1});
     io = read_io(arena, (double[]){10, 306, 30}, 0);
     io.label[0].seconds = 3; /* The value elsewhere is a mean over time, not over readings. */
     io.label[1].seconds = io.label[2].seconds = 1;
