@@ -30,20 +30,26 @@ static const struct rps_option options[] = {
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-/* Fit the document to the counters as a recording does, if possible. */
-static void fit(struct rps_events_document *document, const char *name)
+/* Fit the document to the counters as a recording does, if possible. RPS_FAILED without memory. */
+static int fit(struct rps_events_document *document, const char *name, struct rps_error *err)
 {
     const struct rps_backend *backend = document->backend;
     struct rps_plan *plan = NULL;
+    struct rps_error why;
+    int result;
 
-    if (backend == NULL || backend->self == NULL || rps_plan_load(name, &plan, NULL) < 0)
-        return;
-    rps_plan_keep_default(plan);
-    if (rps_pmu_prepare(backend->pmu, backend->self, plan, 1, &document->fitting, NULL) == 0) {
+    if (backend == NULL || backend->self == NULL)
+        return 0;
+    result = rps_plan_load(name, &plan, &why);
+    if (result == 0)
+        rps_plan_keep_default(plan);
+    if (result == 0)
+        result = rps_pmu_prepare(backend->pmu, backend->self, plan, 1, &document->fitting, &why);
+    if (result == 0)
         memcpy(document->clock, plan->clock.label, sizeof(document->clock));
-        document->is_fitted = 1;
-    }
+    document->is_fitted = result == 0;
     rps_plan_free(plan);
+    return result < 0 && rps_error_is_memory(&why) ? rps_error_memory(err) : 0;
 }
 
 static int add_document(struct rps_events_found *found, struct rps_machine *machine,
@@ -56,7 +62,7 @@ static int add_document(struct rps_events_found *found, struct rps_machine *mach
     if (result < 0)
         return result;
     document->backend = backend = rps_machine_backend(machine, document->plan);
-    fit(document, name);
+    result = fit(document, name, err);
     for (int n = 0; n < document->plan->set_count && result == 0; n++) {
         struct rps_event_set *set = &document->plan->set[n];
 
@@ -66,14 +72,14 @@ static int add_document(struct rps_events_found *found, struct rps_machine *mach
     return result;
 }
 
-/* Return 1 if the document is for this machine's or any processor. */
-static int is_for_this(const char *name)
+/* Return 1 if the document is for this machine's or any processor; RPS_FAILED without memory. */
+static int is_for_this(const char *name, struct rps_error *err)
 {
     struct rps_plan *plan = NULL;
     int fits;
 
-    if (rps_plan_load(name, &plan, NULL) < 0)
-        return 1; /* the error is reported when the document is added */
+    if (rps_plan_load(name, &plan, err) < 0)
+        return rps_error_is_memory(err) ? RPS_FAILED : 1; /* other errors are reported later */
     fits = rps_plan_matches(plan, CPUINFO, NULL);
     rps_plan_free(plan);
     return fits;
@@ -115,9 +121,10 @@ static int find_documents(struct rps_arena *arena, struct rps_events_found *foun
         return add_document(found, machine, sets, err);
     find_packages(found, machine);
     for (size_t i = 0; i < count && result == 0; i++) {
-        if (is_for_this(names[i]))
+        result = is_for_this(names[i], err);
+        if (result > 0)
             result = add_document(found, machine, names[i], err);
-        else
+        else if (result == 0)
             found->other[found->other_count++] = names[i];
     }
     return result;

@@ -17,16 +17,20 @@ void rps_machine_close(struct rps_machine *machine)
     machine->count = 0;
 }
 
-/* Add all backends, including unusable backends. */
-static void add_backends(struct rps_machine *machine, const struct rps_pmu *const *pmu)
+/* Add all backends, including unusable backends. Returns a negative value without memory. */
+static int add_backends(struct rps_machine *machine, const struct rps_pmu *const *pmu)
 {
     for (; *pmu != NULL && machine->count < RPS_BACKEND_MAX; pmu++) {
         struct rps_backend *backend = &machine->backend[machine->count++];
 
-        *backend = (struct rps_backend){.pmu = *pmu};
+        memset(backend, 0, sizeof(*backend));
+        backend->pmu = *pmu;
         if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
             backend->self = NULL;
+        if (backend->self == NULL && rps_error_is_memory(&backend->err))
+            return -1;
     }
+    return 0;
 }
 
 int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps_error *err)
@@ -42,8 +46,10 @@ int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps
         machine->count = result == 0;
         return result;
     }
-    add_backends(machine, rps_pmus);
-    add_backends(machine, rps_machine_others);
+    if (add_backends(machine, rps_pmus) < 0 || add_backends(machine, rps_machine_others) < 0) {
+        rps_machine_close(machine);
+        return rps_error_memory(err);
+    }
     return 0;
 }
 
