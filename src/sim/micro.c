@@ -192,7 +192,7 @@ const struct rps_micro rps_micros[] = {
     /* moving to another processor and back */
     {"migrate", 200, 4096, prepare_migrate, run_migrate, {{"cpu_migrations", 1, 1, 0.02, 0.02, 0}}},
     {"call", 100000, 0, NULL, run_call, {{"syscalls", 1, 1, 0.001, 0.001, 0}}},
-    {NULL},
+    {.name = NULL},
 };
 /* clang-format on */
 

@@ -457,7 +457,7 @@ static void groups_of_a_large_function(void **unused)
  * (0) that call it. A function (2) with fewer samples is not. */
 static void groups_of_calling_places(void **unused)
 {
-    static struct rps_frame frame[] = {{0, 0, 0x1010, 0x1000}, {1, 0, 0x1020, 0x1000},
+    static struct rps_frame frame[] = {{0, 0, 0x1010, 0x1000}, {1, 0, 0x1120, 0x1000},
                                        {2, 0, 0x2000, 0x2000}, {3, 0, 0x2010, 0x2000},
                                        {4, 0, 0x3000, 0x3000}, {5, 0, 0x9000, 0}};
     static struct rps_stack tree[] = {{0, -1, 0}, {1, -1, 1}, {2, 0, 2},  {3, 0, 3}, {4, 1, 2},
@@ -481,6 +481,9 @@ static void groups_of_calling_places(void **unused)
     assert_true(group[4] > 0 && group[4] != group[2]);
     assert_true(group[5] > 0 && group[5] == group[6]);
     assert_true(group[8] > 0 && group[8] != group[4] && group[8] != group[2]);
+    frame[1].address = 0x1020; /* in the same 256 bytes, as in an unrolled loop */
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 3);
+    assert_int_equal(group[4], group[2]);
 }
 
 /* Code that a just-in-time compiler made is no caller: what it calls is in the same group, whether
