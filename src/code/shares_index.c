@@ -94,7 +94,9 @@ int rps_share_is_library(const char *path)
 {
     const char *name = rps_text_file_name(path);
 
-    return strncmp(name, "lib", strlen("lib")) == 0 && strstr(name, ".so");
+    return strcmp(name, "[vdso]") == 0 || ((strncmp(name, "lib", strlen("lib")) == 0 ||
+                                            strncmp(name, "ld-", strlen("ld-")) == 0) &&
+                                           strstr(name, ".so"));
 }
 
 /* Number the modules. All builds at one path are one module. All paths of one build are one module,

@@ -188,16 +188,16 @@ static const char *label_of(const struct rps_comparison_row *row, char text[RPS_
     return row->label >= 0 ? rps_phase_label(row->label, text) : NULL;
 }
 
-/* Return the name of a row's code on one side, or "". */
-static const char *code_of(const struct rps_comparison *comparison, size_t row, int side)
+/* Return the name of a row's code on one side, cut to `size`, or "". */
+static const char *code_of(const struct rps_comparison *comparison, size_t row, int side,
+                           size_t size)
 {
     const struct rps_part_shares *shares =
         comparison->shares ? &comparison->shares[comparison->standing[side]] : NULL;
-    char name[NAME_MAX];
+    char *name = rps_arena_get(comparison->arena, size, 1);
 
     return shares && row < shares->group_count && !shares->group[row].is_alike
-               ? rps_arena_text(comparison->arena,
-                                rps_share_group_name(name, sizeof(name), &shares->group[row]))
+               ? rps_share_group_name(name, size, &shares->group[row])
                : "";
 }
 
@@ -205,13 +205,16 @@ static const char *code_of(const struct rps_comparison *comparison, size_t row, 
 static void write_class(struct rps_block *block, const struct rps_comparison *comparison,
                         size_t row)
 {
-    const char *a = code_of(comparison, row, RPS_SIDE_A);
-    const char *b = code_of(comparison, row, RPS_SIDE_B);
+    const char *a = code_of(comparison, row, RPS_SIDE_A, RPS_SHARE_TEXT_SIZE);
+    const char *b = code_of(comparison, row, RPS_SIDE_B, RPS_SHARE_TEXT_SIZE);
     const int is_one = strcmp(a, b) == 0 || !a[0] || !b[0];
+    const size_t size = is_one ? NAME_MAX : NAME_MAX / 2;
     char label[RPS_PHASE_LABEL_SIZE];
 
     rps_put_words(block, "%s%s%s%s%s", rps_phase_label(comparison->row[row].label, label),
-                  a[0] || b[0] ? " " : "", a[0] ? a : b, is_one ? "" : " / ", is_one ? "" : b);
+                  a[0] || b[0] ? " " : "",
+                  code_of(comparison, row, a[0] ? RPS_SIDE_A : RPS_SIDE_B, size),
+                  is_one ? "" : " / ", is_one ? "" : code_of(comparison, row, RPS_SIDE_B, size));
 }
 
 /* Put the label of a row and the time of its first occurrence. The text uses the time on side A, or

@@ -330,19 +330,17 @@ static void print_headings(const struct page *page)
     }
 }
 
-/* Print the lines before a row, or after the last row. */
-static void print_lines(const struct page *page, size_t row)
+/* Print the lines before a row, or after the last row. *next is the next line. */
+static void print_lines(const struct page *page, size_t row, size_t *next)
 {
     const struct rps_block *block = page->grid->block;
 
-    for (size_t i = 0; i < block->line_count; i++) {
-        if (block->line[i].row == row)
-            print_line(page, &block->line[i]);
-    }
+    for (; *next < block->line_count && block->line[*next].row <= row; ++*next)
+        print_line(page, &block->line[*next]);
 }
 
 /* Print some of the table's columns. Only the first part has the lines of text between the rows. */
-static void print_part(const struct page *page, int is_first)
+static void print_part(const struct page *page, int is_first, size_t *next_line)
 {
     const struct rps_grid *grid = page->grid;
     const struct rps_block *block = grid->block;
@@ -350,13 +348,13 @@ static void print_part(const struct page *page, int is_first)
 
     for (size_t i = 0; i < grid->row_count; i++) {
         if (is_first && !(i == 0 && block->head_first))
-            print_lines(page, i);
+            print_lines(page, i, next_line);
         if (i == 0 && grid->has_head) {
             fputs(!is_first || block->title || has_lines ? "\n" : "", page->out);
             print_headings(page);
         }
         if (is_first && i == 0 && block->head_first)
-            print_lines(page, i);
+            print_lines(page, i, next_line);
         print_cells(page, grid->cell + i * grid->column_count);
     }
 }
@@ -368,6 +366,7 @@ static void print_grid(struct page *page, int columns)
     const struct rps_document *document = block->document;
     int limit = (columns > 0 ? columns : document->width) - block->indent + COLUMN_GAP;
     int has_limit = (columns > 0 || document->width > 0) && grid->has_head;
+    size_t next_line = 0;
 
     page->columns = columns;
     page->line_limit = columns > 0 && columns < LINE_WIDTH ? columns : LINE_WIDTH;
@@ -384,10 +383,9 @@ static void print_grid(struct page *page, int columns)
     for (int is_first = 1; is_first || page->end < grid->column_count; is_first = 0) {
         page->first = page->end;
         page->end = page->fixed > 0 && has_limit ? end_of_part(page, limit) : grid->column_count;
-        print_part(page, is_first);
+        print_part(page, is_first, &next_line);
     }
-    for (size_t i = grid->row_count; i <= rps_block_rows(block); i++)
-        print_lines(page, i);
+    print_lines(page, rps_block_rows(block), &next_line);
 }
 
 void rps_document_to_text(const struct rps_document *document, FILE *out, int columns)

@@ -114,7 +114,7 @@ int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *e
     rps_run_free(&run);
     return rps_error_set(err, RPS_FAILED,
                          "run %" PRId64
-                         " has no measurement periods in this range; choose one within its %s",
+                         " has no measurement periods in this range; choose a longer one within its %s",
                          series->run_id, rps_text_duration(length, sizeof(length), elapsed_ns));
 }
 

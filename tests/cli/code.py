@@ -686,18 +686,24 @@ def test_described():
 
 def test_compared_names():
     """compare: classes have the names of their code, with both names if the sides run different functions"""
+    for first, second in ("solve", "search"), (60 * "n" + "::a", 60 * "n" + "::b"):
+        check_compared_names(first, second)
+
+
+def check_compared_names(first, second):
     with Folder() as folder:
         for run in 1, 2:
             seen = three_phases(folder) if run == 1 else Code(folder / "rpistat.data", run=run)
             for period in range(360):
                 for n in range(3):
-                    seen.add(period, ["main", ["load", "solve" if run == 1 else "search", "f%d" % n][period // 120]], 3)
+                    seen.add(period, ["main", ["load", first if run == 1 else second, "f%d" % n][period // 120]], 3)
             seen.write()
             if run == 1:
                 folder.record("-q")
         text = expect(folder.call("compare", "1", "2"), 0).stdout
         names = re.findall(r"^  ([A-Z](?: \S+)*)  +1 ", text, re.MULTILINE)
-        assert names == ["A load", "B solve / search", "C"], text
+        first, second = (name if len(name) < 24 else name[:20] + "..." for name in (first, second))
+        assert names == ["A load", "B %s / %s" % (first, second), "C"], text
         found = json.loads(expect(folder.call("compare", "1", "2", "--format", "json"), 0).stdout)
         assert [row["label"] for row in found["rows"]] == [None, "A", "B", "C"], found
 

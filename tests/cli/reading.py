@@ -597,7 +597,7 @@ def test_empty_part():
             for output in [[], ["-o", "no.svg"]]:
                 answer = refused(FOLDER.call(*command, *output, *part), 1)
                 assert answer.stderr == ("rpistat: run 2 has no measurement periods in this range; "
-                                         "choose one within its 25.0 s\n"), answer
+                                         "choose a longer one within its 25.0 s\n"), answer
     assert sorted(os.listdir(FOLDER.path)) == before
 
 

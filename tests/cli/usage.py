@@ -268,7 +268,7 @@ MISTAKES = [
     ("explain 1 2 --from 1s --to 2s", 2, "takes no argument '2'", "name one run"),
     ("explain 1 -r 1 --from 1s --to 2s", 2, "'1' and -r both name a run", "leave one"),
     ("explain --from 5s --to 4s", 2, "--from must be before --to"),
-    ("explain --from 1h --to 2h", 1, "window: run 2 has no measurement periods", "choose one within its"),
+    ("explain --from 1h --to 2h", 1, "window: run 2 has no measurement periods", "choose a longer one within its"),
     ("explain --from 1s --to 2s --against 3s", 2, "--against: '3s' is not a window", "10s,20s"),
     ("explain --from 1s --to 2s --against 4s,3s", 2, "--against 4s,3s", "--from must be before --to"),
     ("explain --from 1s --to 2s --against x,3s", 2, "'x' is not a time"),
