@@ -19,7 +19,7 @@ struct rps_level_tree {
     size_t width; /* number of columns: signals; per table its symbols (weight: count) and
                      RPS_LEVEL_CLUMPS columns; the share of signals that was seen */
     size_t signals;
-    size_t memory_signal, use_signal; /* as in struct rps_signals */
+    size_t memory_signal, use_signal; /* numbers of signals, as in struct rps_signals */
     size_t mix_count;
     size_t edge;         /* observations at an end of a leaf that may be beyond the boundary */
     int in_blocks;       /* 1: each observation is a block */

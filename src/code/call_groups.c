@@ -26,12 +26,13 @@
 #define IS_BLOCK   (INT64_C(1) << 62) /* marks the keys of pages and blocks */
 #define IS_PLACE   (INT64_C(1) << 61) /* marks the keys of places that call a function */
 
-/* A known function with more than this share of all samples is divided by the places that call it:
- * areas of 256 bytes, because compilers unroll loops with calls. In 91 recordings, single calls as
- * places have the mean F1 .867 and the mean ARI .815; areas of 64 bytes have .875 and .820, of 256
- * bytes .875 and .825, and functions .873 and .826. Each part is divided into blocks. One function may do the work of several phases, compilers
- * inline small programs into main, and interpreters run many kinds of work in one function. Blocks
- * of all functions gain less: groups get too few samples if a program gets 6 % of a CPU. */
+/* A known function with more than this share of all samples is divided by the places that call it.
+ * One function may do the work of several phases, compilers inline small programs into main, and
+ * interpreters run many kinds of work in one function. A place is an area of 256 bytes, because
+ * compilers unroll loops with calls. In 91 recordings, single calls as places have the mean F1 .867
+ * and the mean ARI .815; areas of 64 bytes have .875 and .820, of 256 bytes .875 and .825, and
+ * whole functions .873 and .826. Each part is divided into blocks. Blocks of all functions gain
+ * less: groups get too few samples if a program gets 6 % of a CPU. */
 #define DIVIDED_MIN .25
 #define AREA_BITS   8
 

@@ -37,9 +37,8 @@ static int attach_failed(struct rps_error *err, const struct rps_event *event,
         return rps_error_set(
             err, RPS_FAILED,
             "cannot count everything on CPU %d: not permitted (kernel.perf_event_paranoid is %d); "
-            "run as root, set sysctl kernel.perf_event_paranoid=0, or give rpistat CAP_PERFMON "
-            "(which "
-            "needs a value of at most 2)",
+            "run as root, set sysctl kernel.perf_event_paranoid=0, or, where it is at most 2, give "
+            "rpistat CAP_PERFMON",
             place->cpu, rps_perf_paranoid());
     if (number == EACCES || number == EPERM)
         return rps_error_set(

@@ -550,6 +550,16 @@ static const char *least_words(const struct rps_system_time time)
     return time.unseen_s > UNSEEN_MIN * time.threads_s ? "at least " : "";
 }
 
+/* Return 1 if threads are idle in a label or elsewhere. They also sleep in locks, but are not counted
+ * as threads that wait for locks, so a difference of these has no meaning. */
+static int has_pool(const struct pair *pair)
+{
+    const struct rps_system_time own = time_of(pair->profile, (int)pair->label);
+    const struct rps_system_time rest = sum_times(pair->profile, (int)pair->label);
+
+    return fmax(own.idle_s / own.elapsed_s, rest.idle_s / rest.elapsed_s) >= THREADS_THRESHOLD;
+}
+
 /* Write the RSS of a label, and how much the label reads and writes: "reads 240 MiB/s
  * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
  * rates are written only if nothing else differs (is_only). */
@@ -576,8 +586,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         value = value_of(&pair, f);
         rest = base_of(&pair, f);
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
-        if (fabs(value - rest) <= least ||
-            (!io->other && (is_wait || strcmp(name, RPS_IO_LOCKS) == 0))) /* see write_system */
+        if (fabs(value - rest) <= least || (!io->other && is_wait) || /* see write_system */
+            (strcmp(name, RPS_IO_LOCKS) == 0 && (!io->other || has_pool(of))))
             continue;
         of->is_unsure |= pair.is_unsure && fabs(difference(&pair, f)) > limit;
         of->is_common |= pair.is_common && fabs(difference(&pair, f)) > limit;

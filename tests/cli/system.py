@@ -258,6 +258,10 @@ def test_phases():
     assert "RSS at least 100 MiB summed over processes (elsewhere 10 MiB)" in text, text
     found = words(expect(FOLDER.call("explain", "-i", "ended.data", "--from", "6s", "--to", "12s"), 0).stdout)
     assert "RSS at least 100 MiB summed over processes (rest of the run: 10 MiB)" in found, found
+    for idle, is_listed in (0, True), (1, False):  # an idle thread waits for a lock, too, but is not counted as one
+        record("pool.data", "default threads=2 wait=0%% idle=%d\nphase a 6s\nphase b 6s threads=3 in=lock:1 idle=0\n" % idle)
+        found = words(expect(FOLDER.call("explain", "-i", "pool.data", "--from", "6s", "--to", "12s"), 0).stdout)
+        assert ("has 1.0 threads asleep in lock or thread waits" in found) == is_listed, found
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks, threads or timers) 8.0 s" in words(report("locked.data")), report("locked.data")
