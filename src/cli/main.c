@@ -112,6 +112,9 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
     result = open_files(cli, &output);
     if (result == 0)
         result = cli->command->run(cli);
+    /* A command that failed and wrote nothing leaves the file of -o as it was. */
+    if (result > 0 && output.target.path && ftello(output.file) == 0)
+        rps_output_abandon(&output);
     if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
         result = RPS_FAILED;
 out:

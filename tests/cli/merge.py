@@ -308,6 +308,9 @@ def test_refused():
     expect(FOLDER.call("runs", "-i", "bare.data", "--delete", "1", "2"), 0)
     assert said("-i", "none.data", "bare.data") == "bare.data holds no runs: there is nothing to merge\n"
     assert not os.path.exists(FOLDER / "none.data")
+    FOLDER.write("kept.txt", "kept")
+    refused(FOLDER.call("merge", "-o", "kept.txt", "nothing.data"), 1, "nothing.data")
+    assert FOLDER.read("kept.txt") == b"kept"
     refused(FOLDER.call("merge", "rpistat.data"), 1, "the same store")
     refused(FOLDER.call("merge", "-i", "copy.data", "-r", "9", "rpistat.data"), 1, "run 9",
             "has runs 1 to 2; see `rpistat runs`")
