@@ -581,20 +581,26 @@ static int check_stream(const char *path, const char *what, struct rps_error *er
     return 0;
 }
 
-/* Check that the report can be written. A named pipe is refused, because rpistat would wait for the
- * pipe's reader after the workload. */
-static int check_report(const char *path, struct rps_error *err)
+/* Check that the store and the report next to it can be written. A named pipe is refused, because
+ * rpistat would wait for the pipe's reader after the workload. */
+static int check_files(const char *store, const char *path, struct rps_error *err)
 {
     struct rps_output output;
     struct stat file;
 
+    /* An error of the directory has the store's name, which the user gave. */
+    if (stat(store, &file) < 0) {
+        if (rps_output_open(&output, store, err) < 0)
+            return RPS_FAILED;
+        rps_output_abandon(&output);
+    }
     if (stat(path, &file) == 0 && S_ISFIFO(file.st_mode))
         return rps_error_set(err, RPS_FAILED,
                              "cannot write the report to %s: this file is a named pipe; remove the "
                              "pipe, or name another store with -o",
                              path);
     if (rps_output_open(&output, path, err) < 0)
-        return RPS_FAILED;
+        return rps_error_prefix(err, RPS_FAILED, "the report of %s", store);
     rps_output_abandon(&output);
     return 0;
 }
@@ -618,7 +624,7 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
     r->report_path = rps_record_path_beside(r->cli->arena, r->cli->output, ".txt");
     if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
         (rc = check_stream(r->cli->output, "store", err)) < 0 ||
-        (rc = check_report(r->report_path, err)) < 0)
+        (rc = check_files(r->cli->output, r->report_path, err)) < 0)
         return rc;
     return r->settings->control
                ? rps_control_open(&r->control, r->settings->control, control_mark, r, err)

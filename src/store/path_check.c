@@ -183,7 +183,7 @@ static int check_file(const char *path, struct rps_path_check *ret, struct rps_e
     if (path[0] == '\0')
         return rps_error_set(err, RPS_FAILED, "the name of the store is empty; name a file");
     if (stat(path, &status) != 0) {
-        if (errno == ENOENT)
+        if (errno == ENOENT || errno == ENOTDIR)
             return 0;
         return rps_error_set(err, RPS_FAILED,
                              "cannot open the store %s: %s; check its name and permissions%s", path,
@@ -239,10 +239,15 @@ static int check_folder(const char *path, const struct rps_path_check *place, st
 
     if (!folder)
         return rps_error_memory(err);
-    if (stat(folder, &status) != 0)
+    if (stat(folder, &status) != 0 && errno == ENOENT)
+        result = rps_error_set(err, RPS_FAILED,
+                               "cannot create the store %s: the directory %s does not exist; "
+                               "create it, or choose another store",
+                               path, folder);
+    else if (stat(folder, &status) != 0)
         result = rps_error_set(err, RPS_FAILED,
                                "cannot create the store %s: the directory %s cannot be used (%s); "
-                               "create it, or choose another store",
+                               "choose another store",
                                path, folder, strerror(errno));
     else if (!S_ISDIR(status.st_mode))
         result =

@@ -303,6 +303,7 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
 {
     struct repair repair = {.path = path, .findings.sink = sink, .damaged = -1};
     struct rps_rights_before before = {0};
+    struct rps_path_check look;
     struct stat status;
     int result = 0;
 
@@ -313,6 +314,8 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
     result = open_damaged(&repair, path, err);
     if (result == 0)
         result = rps_rights_take_for(new_path, RPS_RIGHTS_BESIDE, &before, err);
+    if (result == 0)
+        result = rps_path_check_write(new_path, &look, err);
     if (result == 0)
         result = rps_database_make(new_path, 0644, fill_new, &repair, err);
     if (result > 0)

@@ -308,7 +308,7 @@ def test_report_refused():
             make(folder)
             answer = folder.call_as_user(*record, "touch", "started") if make is read_only else \
                 folder.call(*record, "touch", "started")
-            refused(answer, 1, "rpistat.txt")
+            refused(answer, 1, "rpistat.txt", *(["the report of rpistat.data"] if make is place else []))
             assert not os.path.exists(folder / "started")
             assert not os.path.exists(folder / "rpistat.data")
 

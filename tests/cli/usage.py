@@ -165,8 +165,9 @@ MISTAKES = [
     # recording: the output
     ("-o - ./x", 2, "-o -", "rpistat export"),
     (SIM + "-o ''", 2, "-o: the text is empty", "leave the option out"),
-    (SIM + "-o nosuch/a.data", 1, "the directory 'nosuch' does not exist", "create it"),
-    (SIM + "-o notes/a.data", 1, "'notes' is not a directory"),
+    (SIM + "-o nosuch/a.data", 1, "'nosuch/a.data'", "the directory 'nosuch' does not exist", "create it"),
+    (SIM + "--repeat 2 -o nosuch/a.data", 1, "'nosuch/a.data'", "the directory 'nosuch' does not exist"),
+    (SIM + "-o notes/a.data", 1, "'notes/a.data'", "'notes' is not a directory"),
     (SIM + "-o folder", 1, "folder/rpistat.data"),
     (SIM + "-o notes", 1, "not an rpistat store"),
     (SIM + "-o foreign.data", 1, "another program that uses SQLite", "choose another name"),
@@ -175,6 +176,9 @@ MISTAKES = [
     # stores and runs
     ("merge", 2, "no store to merge", "rpistat merge other.data`"),
     ("merge -i new.data nosuch.data", 1, "no store nosuch.data"),
+    ("merge -o left.txt -i new.data nosuch.data", 1, "no store nosuch.data"),
+    ("merge -i nosuch/a.data rpistat.data", 1, "store nosuch/a.data", "directory nosuch does not exist", "create it"),
+    ("merge -i notes/a.data rpistat.data", 1, "store notes/a.data", "notes is not a directory"),
     ("merge -i new.data notes", 1, "notes is not an rpistat store"),
     ("merge --format xml rpistat.data", 2, "xml", "text, json, csv"),
     ("runs -i nosuch.data", 1, "no store nosuch.data", "-i FILE"),
@@ -240,6 +244,7 @@ MISTAKES = [
     ("events --sets software -o folder", 1, "it is a directory"),
     # events and verify
     ("events nosuch", 2, "\"nosuch\"", "rpistat events"),
+    ("events -o left.txt nosuch", 2, "\"nosuch\""),
     ("events --sets nosuch", 2, "\"nosuch\"", "generic"),
     ("events --sets nosuch.ini", 2, "nosuch.ini"),
     ("events --pmu nosuch", 2, "--pmu nosuch"),
@@ -326,6 +331,7 @@ MISTAKES = [
     ("import --map x=y table.csv", 2, "--map", "y", "gauge"),
     ("import --start soon script.sim", 2, "--start", "soon", "14:30"),
     ("import --tag a script.sim", 2, "--tag", "KEY=VALUE"),
+    ("import -o nosuch/a.data table.csv", 1, "store nosuch/a.data", "directory nosuch does not exist", "create it"),
     ("import -o - script.sim", 2, "-o -", "name a file"),
     ("export --format xml", 2, "xml", "wide", "rates", "long"),
     ("export --format table --every 1s", 2, "--format table", "leave out --every"),
@@ -361,7 +367,7 @@ MISTAKES = [
     ("stop -i rpistat.data 9", 1, "run 9 is not in rpistat.data, which has runs 1 to 2"),
     ("check --repair", 2, "-o FILE"),
     ("check --repair -o notes", 1, "notes exists; name a new file"),
-    ("check --repair -o nosuch/a.data", 1, "nosuch/a.data", "choose another"),
+    ("check --repair -o nosuch/a.data", 1, "store nosuch/a.data", "directory nosuch does not exist", "create it"),
     ("check --repair -o rpistat.data", 2, "is also the input"),
     ("check --repair -i notes -o new.data", 1, "nothing in notes can be read"),
 ]
