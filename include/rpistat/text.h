@@ -53,9 +53,13 @@ const char *rps_text_function_own(const char *name, const char **ret_end);
  * nothing more. */
 char *rps_text_list(char *list, size_t size, const char *name);
 
-/* Return the number of characters in text, which is the text's width on a screen if no character is
- * wide. */
+/* Return the text's width on a terminal, in columns. Wide characters need two columns, and combining
+ * characters none. A byte that is not UTF-8, or a character of unknown width, counts as one column.
+ * The locale must be UTF-8 for characters that are not ASCII. */
 int rps_text_width(const char *text);
+
+/* Return the number of bytes, of whole characters at the text's start, that fit into `columns`. */
+size_t rps_text_fit(const char *text, int columns);
 
 /* Copy text for free(), with U+FFFD for each byte that is not UTF-8; NULL if memory runs out. */
 char *rps_text_repaired(const char *text);

@@ -19,6 +19,7 @@
 #include <langinfo.h>
 #include <string.h>
 #include <time.h>
+#include <wchar.h>
 
 /* --- UTF-8 ------------------------------------------------------------------------------------ */
 
@@ -152,13 +153,32 @@ char *rps_text_list(char *list, size_t size, const char *name)
     return list;
 }
 
+/* Return the width of the character at text in columns, and its length in bytes. */
+static int width_at(const char *text, int *ret_length)
+{
+    uint32_t code = 0;
+    int length = rps_text_decode(text, &code), width = length > 0 ? wcwidth((wchar_t)code) : 1;
+
+    *ret_length = length > 0 ? length : 1;
+    return width < 0 ? 1 : width;
+}
+
 int rps_text_width(const char *text)
 {
     int width = 0;
 
-    for (; *text; text++)
-        width += !rps_text_is_inside(*text);
+    for (int length; *text; text += length)
+        width += width_at(text, &length);
     return width;
+}
+
+size_t rps_text_fit(const char *text, int columns)
+{
+    const char *at = text;
+
+    for (int length; *at && (columns -= width_at(at, &length)) >= 0;)
+        at += length;
+    return (size_t)(at - text);
 }
 
 /* Replace bytes that are not UTF-8, and with `every` also harmful characters. */

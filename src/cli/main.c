@@ -186,7 +186,8 @@ int main(int argc, char **argv)
         rps_output_message(cli.err.message);
         return 1;
     }
-    setlocale(LC_CTYPE, "");
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) /* text is UTF-8, and wcwidth depends on the locale */
+        setlocale(LC_CTYPE, "");
     if (argc < 2) {
         rps_options_help_all(stderr);
         return 2;

@@ -193,14 +193,17 @@ int rps_output_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     const char *term = getenv("TERM"), *locale = NULL;
+    locale_t user = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    int is_utf8 = user && strcmp(nl_langinfo_l(CODESET, user), "UTF-8") == 0;
 
+    if (user)
+        freelocale(user);
     for (size_t i = 0; i < RPS_COUNT(names) && (!locale || !locale[0]); i++)
         locale = getenv(names[i]);
     if (term != NULL && strcmp(term, "dumb") == 0)
         return 0;
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 || /* a locale not installed has only a
-                                                            name */
-           (locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8")));
+    /* a locale that is not installed has only a name */
+    return is_utf8 || (locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8")));
 }
 
 int rps_output_colour(void)

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "rpistat/arena.h"
 #include "rpistat/text.h"
@@ -29,38 +28,9 @@ struct page {
 
 /* --- widths ----------------------------------------------------------------------------------- */
 
-/* Return the number of bytes of text that fit into `limit` columns of a terminal. *ret_width is
- * their width in columns. A character of unknown width counts as one column. */
-static size_t measure(const char *text, int limit, int *ret_width)
-{
-    const char *at = text;
-    uint32_t code = 0;
-
-    *ret_width = 0;
-    while (*at) {
-        int length = rps_text_decode(at, &code), width = length > 0 ? wcwidth((wchar_t)code) : 1;
-
-        length = length > 0 ? length : 1;
-        width = width < 0 ? 1 : width;
-        if (*ret_width + width > limit)
-            break;
-        *ret_width += width;
-        at += length;
-    }
-    return (size_t)(at - text);
-}
-
-static int width_of(const char *text)
-{
-    int width;
-
-    measure(text, INT32_MAX, &width);
-    return width;
-}
-
 static void widen(struct page *page, size_t c, const char *text)
 {
-    int width = width_of(text);
+    int width = rps_text_width(text);
 
     page->width[c] = width > page->width[c] ? width : page->width[c];
 }
@@ -75,7 +45,7 @@ static void break_heading(struct page *page, size_t c)
     text = rps_arena_text(arena, page->grid->heading[c]);
     for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         if (line[used] && used + 1 < HEADING_LINES &&
-            width_of(line[used]) + width_of(word) >= HEADING_WIDTH)
+            rps_text_width(line[used]) + rps_text_width(word) >= HEADING_WIDTH)
             used++;
         line[used] = line[used] ? rps_arena_print(arena, "%s %s", line[used], word) : word;
     }
@@ -188,11 +158,10 @@ static int fit(struct page *page, int limit)
     }
     for (size_t i = 0; i < grid->row_count * count; i++) {
         size_t c = i % count;
-        int width;
 
         if (page->width[c] > 0 && (grid->column[c]->width_max > 0 || c == giving) &&
-            width_of(grid->cell[i]) > page->width[c])
-            memcpy(grid->cell[i] + measure(grid->cell[i], page->width[c] - 3, &width), "...", 4);
+            rps_text_width(grid->cell[i]) > page->width[c])
+            memcpy(grid->cell[i] + rps_text_fit(grid->cell[i], page->width[c] - 3), "...", 4);
     }
     return limit;
 }
@@ -249,7 +218,7 @@ static void break_from(FILE *out, const char *text, int width, int column, int h
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
         size_t length = word_length(text);
         char *word = strndup(text, length);
-        int needed = word ? width_of(word) : (int)length;
+        int needed = word ? rps_text_width(word) : (int)length;
 
         free(word);
         if (!is_first && column + 1 + needed > width) {
@@ -284,15 +253,15 @@ static void print_cells(const struct page *page, char *const *cell)
     for (size_t c = 0; c < page->grid->column_count; c++) {
         const char *text = cell[c] ? cell[c] : "";
         int is_right = rps_column_is_right(page->grid->column[c]);
-        int padding = page->width[c] - width_of(text);
+        int padding = page->width[c] - rps_text_width(text);
 
         if (!is_printed(page, c))
             continue;
         pending += is_right ? padding : 0;
         if (text[0]) {
-            column += pending + width_of(text);
+            column += pending + rps_text_width(text);
             if (c == breaking && column > page->columns) {
-                column -= width_of(text);
+                column -= rps_text_width(text);
                 fprintf(page->out, "%*s", pending, "");
                 break_from(page->out, text, page->columns, column, column);
                 return;
@@ -312,7 +281,7 @@ static void print_line(const struct page *page, const struct rps_line *line)
 
     if (line->hang >= 0)
         rps_document_break(page->out, text, page->line_limit, line->indent, line->hang);
-    else if (page->columns > 0 && width_of(text) > page->columns)
+    else if (page->columns > 0 && rps_text_width(text) > page->columns)
         rps_document_break(page->out, text, page->columns, indent, indent + 2);
     else
         fprintf(page->out, "%s\n", text);

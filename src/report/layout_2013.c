@@ -21,7 +21,7 @@ static void print_label(struct rps_report *report, const char *label)
     int length;
 
     rps_text_printable(printable, sizeof(printable), label);
-    length = (int)strlen(printable) + 1;
+    length = rps_text_width(printable) + 1;
     fprintf(report->out, "  %s:%*s", printable, length < LABEL_WIDTH ? LABEL_WIDTH - length : 1,
             "");
 }

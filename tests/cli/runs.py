@@ -1,10 +1,12 @@
 """runs: selection, deletion, labels and tags of runs, while others use the store."""
 import os
+import re
 import shutil
 import sqlite3
 import time
+import unicodedata
 
-from program import Folder, Recording, expect, refused, silence, tap
+from program import Folder, Recording, environment, expect, refused, silence, tap
 
 FOLDER = Folder()
 
@@ -13,6 +15,11 @@ def table(*arguments):
     """The numbers of the listed runs."""
     lines = expect(FOLDER.call("runs", *arguments), 0).stdout.splitlines()
     return [int(line.split()[0]) for line in lines[1:]]
+
+
+def columns(text):
+    """The width of a text on a terminal."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def said(*arguments):
@@ -172,8 +179,26 @@ def test_deleting():
     assert table() == [6], "the number of a deleted run is not used again"
 
 
+def test_wide_characters():
+    """columns are aligned in every locale: Chinese characters need two columns, combining accents none"""
+    labels = ("\u6f22\u5b57\u306e\u5b9f\u884c", "cafe\u0301", "na\u00efve", "\U0001f600 smile", "plain")
+    with Folder() as folder:
+        for label in labels:
+            folder.record("-q", "--label", label)
+        for locale in ("C", "C.UTF-8", "xx_YY.UTF-8"):
+            header, *lines = expect(folder.call("runs", env=environment(LC_ALL=locale)), 0).stdout.splitlines()
+            assert {columns(line[:line.index(" 20")]) for line in lines} == {header.index(" START")}, (locale, lines)
+        folder.write("own.ini", "[event a]\nevent = r07\nlabel = \u547d\u4ee4\n[event b]\nevent = r0b\n"
+                     "label = n\u00e9e\n[set s]\nevents = a, b\n")
+        folder.record("-q", "--sets", "own.ini")
+        classic = expect(folder.call("report", "--format", "classic", env=environment(LC_ALL="C")), 0).stdout
+        starts = re.findall("(?m)^  (?:\u547d\u4ee4|n\u00e9e|Cycles): +", classic)
+        assert len(starts) == 3 and {columns(start) for start in starts} == {22}, classic
+
+
 with FOLDER:
     for options in (["--label", "nightly", "--tag", "host=a"], ["--tag", "host=b"],
                     ["--label", "nightly", "--tag", "host=a", "--tag", "build=42"], []):
         FOLDER.record(*options)
-    tap.main([test_choosing, test_many, test_editing, test_nothing_by_default, test_recorded, test_waiting, test_deleting])
+    tap.main([test_choosing, test_many, test_editing, test_nothing_by_default, test_recorded, test_waiting, test_deleting,
+              test_wide_characters])

@@ -8,18 +8,21 @@
 
 #include <cmocka.h>
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct {
     const char *text, *repaired;
-    int width; /* width of the text: its characters plus its invalid bytes */
+    int width; /* width of the text in a UTF-8 locale: an invalid byte is one column */
 } utf8[] = {
     {"", "", 0},
-    {"caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", 7},
+    {"caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", 8},
+    {"\xe6\xbc\xa2\xe5\xad\x97", "\xe6\xbc\xa2\xe5\xad\x97", 4},
+    {"e\xcc\x81t\xc3\xa9", "e\xcc\x81t\xc3\xa9", 3},
     {"\xff.", "\xef\xbf\xbd.", 2},
-    {"\xe2\x82x", "\xef\xbf\xbd\xef\xbf\xbdx", 2},
-    {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd", 1},
+    {"\xe2\x82x", "\xef\xbf\xbd\xef\xbf\xbdx", 3},
+    {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd", 2},
     {"\xc3", "\xef\xbf\xbd", 1},
 };
 
@@ -28,6 +31,8 @@ static void test_utf8(void **state)
     char *copy;
 
     (void)state;
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        skip();
     for (size_t i = 0; i < RPS_COUNT(utf8); i++) {
         copy = rps_text_repaired(utf8[i].text);
         assert_string_equal(copy, utf8[i].repaired);
@@ -38,6 +43,9 @@ static void test_utf8(void **state)
     assert_string_equal(copy,
                         "a\xef\xbf\xbd[31m\n\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     free(copy);
+    assert_int_equal(rps_text_fit("\xe6\xbc\xa2\xe5\xad\x97", 3), 3);
+    assert_int_equal(rps_text_fit("e\xcc\x81t", 1), 3);
+    assert_int_equal(rps_text_fit("abc", 4), 3);
     assert_int_equal(rps_text_cut("abc", 4), 3);
     assert_int_equal(rps_text_cut("abc", 3), 3);
     assert_int_equal(rps_text_cut("abc", 2), 2);
