@@ -117,17 +117,30 @@ const char *rps_text_function_own(const char *name, const char **ret_end)
     return name;
 }
 
-char *rps_text_function(char *ret, size_t size, const char *name)
+/* Return the position after the first "namespace::" or "class::" of the name `at`, if another name
+ * follows it before `end`; otherwise NULL. A closure without its function would have no name, nor
+ * would a function of a trait without the trait. */
+static const char *behind_qualifier(const char *name, const char *at, const char *end)
 {
-    const char *at = name, *end = name + strlen(name), *next;
-    size_t used = 0, cut;
-    int by_templates;
+    const char *begin = at;
 
-    if (end - at > RPS_TEXT_FUNCTION_MAX)
-        at = rps_text_function_own(name, &end);
-    by_templates = end - at > RPS_TEXT_FUNCTION_MAX;
-    ret[0] = '\0'; /* the name may be empty */
-    for (; at < end && used < size; at = next) {
+    for (const char *next; at < end && *begin != '<'; at = next) {
+        next = behind_operator(name, at);
+        if (next == at && strncmp(at, "::", 2) == 0)
+            return at + 2 < end && at[2] != '{' ? at + 2 : NULL;
+        next = next > at ? next : strchr("<([{", *at) ? behind_bracket(at) : at + 1;
+    }
+    return NULL;
+}
+
+/* Write the name from `at` to `end`, after "...::" if qualifiers were removed. Return its length,
+ * which is at least `size` if the name does not fit. */
+static size_t put_function(char *ret, size_t size, const char *name, const char *at,
+                           const char *end, int is_part, int by_templates)
+{
+    size_t used = (size_t)snprintf(ret, size, "%s", is_part ? "...::" : "");
+
+    for (const char *next; at < end && used < size; at = next) {
         int is_template = by_templates && *at == '<' && at > name && is_word(at[-1]);
 
         next = is_template ? behind_bracket(at) : behind_operator(name, at);
@@ -135,6 +148,22 @@ char *rps_text_function(char *ret, size_t size, const char *name)
         used += (size_t)snprintf(ret + used, size - used, "%.*s",
                                  is_template ? 2 : (int)(next - at), is_template ? "<>" : at);
     }
+    return used;
+}
+
+char *rps_text_function(char *ret, size_t size, const char *name)
+{
+    const char *begin = name, *end = name + strlen(name), *at;
+    size_t used, cut;
+    int by_templates;
+
+    if (end - begin > RPS_TEXT_FUNCTION_MAX)
+        begin = rps_text_function_own(name, &end);
+    by_templates = end - begin > RPS_TEXT_FUNCTION_MAX;
+    used = put_function(ret, size, name, begin, end, 0, by_templates);
+    for (at = begin; (used >= size || used > RPS_TEXT_QUALIFIED_MAX) &&
+                     (at = behind_qualifier(name, at, end)) != NULL;)
+        used = put_function(ret, size, name, at, end, 1, by_templates);
     if (used >= size) {
         cut = rps_text_cut(ret, size - sizeof("..."));
         memcpy(ret + cut, "...", sizeof("..."));

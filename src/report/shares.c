@@ -329,12 +329,15 @@ void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_g
         [RPS_APART_CALLER] = "caller",     [RPS_APART_TOTAL] = "function with callees",
     };
 
+    char name[NAME_SIZE];
+
     for (int k = 0; k < RPS_APART_KINDS; k++) {
         const struct rps_share_apart *apart = &group->apart[k];
 
         if (!apart->is_found)
             continue;
         rps_put_texts(block, 2, kind[k], apart->name.name);
+        rps_put_words(block, "%s", rps_text_function(name, sizeof(name), apart->name.name));
         rps_put_number(block, apart->share);
         rps_put_number(block, apart->rest);
         rps_put_text(block, apart->name.module);

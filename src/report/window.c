@@ -63,8 +63,8 @@ static size_t add_metrics(struct rps_document *document, const struct rps_run_wi
 static void add_code(struct rps_document *document, const struct rps_run_window *window)
 {
     const struct rps_column columns[] = {
-        {"kind", "Kind", .place = 0},
-        {"name", "Code", .place = 1, .width_max = 60},
+        {"kind", "Kind", .place = 0, .width_max = 24},
+        {"name", "Code", .place = 1},
         {"self_share", "Window", RPS_VALUE_SHARE, .place = 2},
         {"elsewhere_share", heading_of(window), RPS_VALUE_SHARE, .place = 3},
         {.name = "module"},

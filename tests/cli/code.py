@@ -702,7 +702,7 @@ def check_compared_names(first, second):
                 folder.record("-q")
         text = expect(folder.call("compare", "1", "2"), 0).stdout
         names = re.findall(r"^  ([A-Z](?: \S+)*)  +1 ", text, re.MULTILINE)
-        first, second = (name if len(name) < 24 else name[:20] + "..." for name in (first, second))
+        first, second = (name if len(name) < 24 else "..." + name[-3:] for name in (first, second))
         assert names == ["A load", "B %s / %s" % (first, second), "C"], text
         found = json.loads(expect(folder.call("compare", "1", "2", "--format", "json"), 0).stdout)
         assert [row["label"] for row in found["rows"]] == [None, "A", "B", "C"], found

@@ -17,6 +17,8 @@ import time
 import program
 from program import RPISTAT, Folder, environment, expect, shown_on, tap
 
+import samples  # noqa: E402, in support
+
 FOLDER = Folder(runs=1)
 
 
@@ -32,6 +34,30 @@ def on_terminal(*arguments, columns=80, lines=24, stdout=True, stderr=False, env
     shown = shown_on(master)
     os.close(master)
     return process.wait(program.TIMEOUT), shown
+
+
+def test_long_functions():
+    """names of C++ functions of 170 bytes: no line is wider than the terminal, and the function's own name is shown"""
+    name = "%s::%s<std::map<std::string, long> >::solve_the_%%s_again(std::map<std::string, long> const&)" % (
+        "company_internal_services::request_processing", "associative_container_with_a_long_name")
+    with Folder() as folder:
+        folder.write("script.sim", "clock 700M\nseed 1\nnoise 3%\n" + "".join(
+            "phase %s 12s instructions=%dM\n" % (phase, 200 + 100 * (phase == "b")) for phase in "abc"))
+        for run in 1, 2:
+            folder.record("-q")
+            seen = samples.Code(folder / "rpistat.data", run=run)
+            for period in range(360):
+                seen.add(period, ["main", name % "second_equation" if 120 <= period < 240 else name % "equation"], 3)
+            seen.write()
+        for command in ["report"], ["phases"], ["code"], ["code", "--by", "line"], \
+                ["explain", "--from", "12s", "--to", "24s"], ["compare", "1", "2"]:
+            for columns in 80, 100:
+                status, shown = on_terminal(*command, columns=columns, cwd=folder.path)
+                assert status == 0 and "...::" in shown, shown
+                assert "solve_the_" in shown or command[0] == "compare", shown
+                assert max(map(len, shown.splitlines())) <= columns, (command, shown)
+        rows = json.loads(expect(folder.call("explain", "--from", "12s", "--to", "24s", "--format", "json"), 0).stdout)
+        assert rows["stands_out"][0]["name"] == name % "second_equation", rows
 
 
 def test_runs_width():
@@ -507,7 +533,7 @@ def test_long_lines():
 
 
 with FOLDER:
-    tap.main([test_long_lines, test_runs_width, test_wall_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
+    tap.main([test_long_lines, test_long_functions, test_runs_width, test_wall_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
               test_small, test_no_color, test_characters, test_sixel, test_plot_note,
               test_terminal_workload, test_terminal_job,
               test_terminal_background,

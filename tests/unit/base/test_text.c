@@ -144,7 +144,17 @@ static void test_function(void **state)
         {"(anonymous namespace)::handle_the_request(http::request const&)",
          "(anonymous namespace)::handle_the_request"},
         {"core::slice::cmp::<impl core::cmp::PartialEq<[U]> for [T]>::eq",
-         "core::slice::cmp::<impl core::cmp::PartialEq<> for [T]>::eq"},
+         "...::<impl core::cmp::PartialEq<> for [T]>::eq"},
+        {"<some_library::module::Iterator as other_library::module::IntoIterator>::into_iter",
+         "<some_library::module::Iterator as other_library::module::IntoIterator>::into_iter"},
+        {"long_name_of_a_company::processing_of_requests::Table<int>::insert_many(int)",
+         "...::Table<>::insert_many"},
+        {"long_name_of_a_company::processing_of_requests::many(int)::{lambda(long, int)#1}::_FUN",
+         "...::many(int)::{lambda(long, int)#1}::_FUN"},
+        {"long_name_of_a_company::processing_of_requests::long_class::operator()(int)",
+         "...::long_class::operator()"},
+        {"long_name_of_a_company::a_function_with_a_name_of_more_than_48_characters(int)",
+         "...::a_function_with_a_name_of_more_than_48_characters"},
         {"<core::iter::Map<std::vec::IntoIter<u64>, fn(u64) -> u64> as Iterator>::fold",
          "<core::iter::Map<> as Iterator>::fold"},
         {"java.lang.Object java.util.HashMap.merge(java.lang.Object, java.lang.Object)",
@@ -161,7 +171,8 @@ static void test_function(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_string_equal(rps_text_function(text, sizeof(text), known[i].name), known[i].text);
-    assert_string_equal(rps_text_function(text, 12, "std::vector<int>::push_back"), "std::vec...");
+    assert_string_equal(rps_text_function(text, 16, "std::vector<int>::push_back"), "...::push_back");
+    assert_string_equal(rps_text_function(text, 12, "push_back_again"), "push_bac...");
     assert_string_equal(rps_text_function(text, 12, ""), "");
     assert_string_equal(rps_text_function(text, 8, "abc\xe2\x82\xac\xe2\x82\xac"), "abc...");
     assert_string_equal(rps_text_function(text, 10, "abc\xe2\x82\xac\xe2\x82\xac"),

@@ -318,13 +318,13 @@ static void places_that_do_not_exist(void **state)
 
     snprintf(path, sizeof(path), "%s/none/s", (char *)*state);
     assert_int_equal(fixture_try_write(path, &err), RPS_FAILED);
-    fixture_says(&err, path, "No such file or directory", "create it", NULL);
+    fixture_says(&err, path, "does not exist", "create it", NULL);
     assert_int_equal(fixture_try_read(path, &err), RPS_FAILED);
     fixture_says(&err, "there is no store", path, NULL);
     fixture_write_text(fixture_path(state, "file"), "x");
     snprintf(path, sizeof(path), "%s/file/s", (char *)*state);
     assert_int_equal(fixture_try_write(path, &err), RPS_FAILED);
-    fixture_says(&err, path, "Not a directory", NULL);
+    fixture_says(&err, path, "is not a directory", NULL);
 }
 
 /* Call `check` in a child process, as a user without root rights. Fail the test if `check` returns
