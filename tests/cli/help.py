@@ -1,6 +1,7 @@
 """Help, version and the manual page: they exist, and they agree."""
 import functools
 import glob
+import json
 import os
 import re
 
@@ -122,6 +123,18 @@ def test_general_help():
     assert not alone.stdout and alone.stderr.startswith("Usage: rpistat"), alone.stderr
 
 
+def test_words():
+    """the manual has each word that an option accepts; it has examples of separators, sets and times"""
+    for command in json.loads(call("help", "--format", "json").stdout)["commands"]:
+        page = page_of("rpistat-" + command["name"])
+        for option in command["options"]:
+            words = option["choices"] if option["name"] not in ("sets", "separator", "decimal", "from", "to") else []
+            text = re.search(r"^\*(?:-\w\*, \*)?(?:--[\w-]+\*(?: _\w+_)?, \*)*--%s\*.*\n((?:\t.*\n|\n)*)" % option["name"], page, re.M)
+            for word in words if text else []:  # in the option's paragraph, or in a heading or a list of the page
+                assert re.search(r"(?<![\w-])%s(?![\w-])" % word.rstrip(":"), text.group()) or "*" + word in page, \
+                    (command["name"], option["name"], word)
+
+
 def test_version():
     """--version prints the version, also after each command"""
     expected = "rpistat %s\n" % os.environ["RPISTAT_VERSION"]
@@ -212,5 +225,5 @@ def test_formats():
         assert name in names and name in dict(options_of(text)), name
 
 
-tap.main([test_help, test_help_aligned, test_general_help, test_pages, test_one_order, test_version, test_no_trace,
+tap.main([test_help, test_help_aligned, test_general_help, test_pages, test_one_order, test_version, test_words, test_no_trace,
           test_manual_has_help, test_help_has_manual, test_options_are_taken, test_formats])
