@@ -163,6 +163,8 @@ static void *double_room(struct rps_arena *arena, void *array, size_t count, siz
         return count ? memcpy(larger, array, count * size) : larger;
     }
     bytes = (*at)->size;
+    if (bytes / 2 / size >= count) /* the array had more elements before */
+        return array;
     piece = bytes < SIZE_MAX / 2 - HEAD_SIZE ? realloc(*at, HEAD_SIZE + 2 * bytes) : NULL;
     if (!piece)
         rps_arena_exhausted();

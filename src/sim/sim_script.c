@@ -311,7 +311,8 @@ static int parse_statement(struct parser *p, int count, char **word)
     if (statement == end)
         return wrong(p, "unknown statement '%s'", name);
     if (statement->words >= 0 && count - 1 != statement->words)
-        return wrong(p, "'%s' takes %d words", name, statement->words);
+        return wrong(p, "'%s' takes %d word%s", name, statement->words,
+                     statement->words == 1 ? "" : "s");
     if (statement->max > 0)
         return set_number(p, statement, word[1]);
     if (statement->member > 0)
