@@ -13,10 +13,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
@@ -27,12 +29,34 @@
 
 /* --- places ----------------------------------------------------------------------------------- */
 
+/* Set the error for a directory that is not a control group, or whose hierarchy (version 1) does not
+ * have the controller perf_event. */
+static int group_failed(struct rps_error *err, int fd)
+{
+    static const char *const places[] = {"/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified",
+                                         "/sys/fs/cgroup"};
+    char link[64], path[PATH_MAX + 1] = "";
+    size_t i = 0;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (readlink(link, path, PATH_MAX) < 0)
+        path[0] = '\0';
+    while (i + 1 < RPS_COUNT(places) && access(places[i], F_OK) < 0)
+        i++;
+    return rps_error_set(err, RPS_FAILED,
+                         "cannot count the control group %s: this directory is not in the cgroup "
+                         "hierarchy that can count events; name a directory below %s",
+                         path, places[i]);
+}
+
 /* Set the error for a target that was refused although rpistat could count the event on itself. */
 static int attach_failed(struct rps_error *err, const struct rps_event *event,
                          const struct rps_perf_place *place, int number)
 {
     char reason[RPS_REASON_SIZE];
 
+    if ((number == EBADF || number == ENOENT) && place->flags & PERF_FLAG_PID_CGROUP)
+        return group_failed(err, (int)place->pid);
     if ((number == EACCES || number == EPERM) && place->cpu >= 0)
         return rps_error_set(
             err, RPS_FAILED,

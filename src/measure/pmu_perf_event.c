@@ -130,9 +130,6 @@ enum rps_event_state rps_perf_explain(int number, char *reason, size_t size)
     case EBUSY:
         snprintf(reason, size, "another tool holds the counters");
         return RPS_EVENT_UNSUPPORTED;
-    case EBADF:
-        snprintf(reason, size, "it is not a directory of a cgroup hierarchy that can count events");
-        return RPS_EVENT_UNSUPPORTED;
     case EMFILE:
     case ENFILE:
         snprintf(reason, size, "too few file descriptors; raise ulimit -n");

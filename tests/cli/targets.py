@@ -513,6 +513,12 @@ class Group:
         os.mkdir(os.path.join(self.path, name))
         return os.path.join(self.path, name)
 
+    def elsewhere(self):
+        """The paths of groups of version 1 in hierarchies that cannot count."""
+        with open("/proc/self/mounts", encoding="utf-8") as file:
+            places = [line.split()[1] for line in file if line.split()[2] == "cgroup" and "perf_event" not in line]
+        return [entry.path for place in places for entry in os.scandir(place) if entry.is_dir()]
+
     def add(self, pid):
         with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as file:
             file.write(str(pid))
@@ -549,7 +555,10 @@ def test_cgroup():
                 counted(store, *times)
         assert other.process.poll() is None
         refused(folder.call(*record, "-G", group.path + "/none", "true"), 1, "none")
-        refused(folder.call(*record, "-G", folder.path, "true"), 1, "cgroup")
+        refused(folder.call(*record, "-G", folder.path, "true"), 1, "group " + folder.path,
+                "not in the cgroup hierarchy that can count events", "name a directory below /sys/fs/cgroup")
+        for path in group.elsewhere():
+            refused(folder.call(*record, "-G", path, "true"), 1, "group " + path, "not in the cgroup hierarchy that can count")
 
 
 # In each group a busy shell; in the second also its short-lived children, with a name that no process beside this test has.
