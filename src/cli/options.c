@@ -710,7 +710,8 @@ static int check_operands(struct rps_cli *cli, const struct rps_option_list *lis
             &cli->err, RPS_USAGE, "%s takes no argument '%s'%s (see `rpistat %s --help`)",
             command->name, last,
             command->operand_is_run            ? "; name one run"
-            : command->input == RPS_INPUT_RUN  ? "; name a run with -r and a store with -i"
+            : command->input == RPS_INPUT_RUN  ? "; name a run with -r, a store with -i, and the "
+                                                 "output file with -o"
             : command->input != RPS_INPUT_NONE ? "; name a store with -i"
                                                : "",
             help_name(cli));

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "reader.h"
 #include "rpistat/arena.h"
@@ -143,6 +144,7 @@ static int none(const struct selection *selection, const char *text, struct rps_
     int of_label = is_label(selection, text);
     int is_default = strcmp(selection->reader->path, RPS_STORE_DEFAULT_PATH) == 0;
     char question[256] = "", printable[128], what[RPS_RUN_TEXT_SIZE];
+    struct stat file;
 
     rps_text_printable(printable, sizeof(printable), text);
     if (strspn(text, DIGITS "-") != strlen(text)) /* the text is a name, not a number */
@@ -153,6 +155,11 @@ static int none(const struct selection *selection, const char *text, struct rps_
                              "%s: no run of %s has this %s; %ssee `rpistat runs%s%s`", printable,
                              selection->reader->path, of_label ? "label" : "label or tag", question,
                              is_default ? "" : " -i ", is_default ? "" : selection->reader->path);
+    if (stat(text, &file) == 0 && S_ISREG(file.st_mode))
+        return rps_error_set(err, RPS_FAILED,
+                             "'%s' is a file, not a run; read a store with -i %s, or copy its runs "
+                             "with `rpistat merge %s`",
+                             printable, printable, printable);
     snprintf(what, sizeof(what), "run %s", printable);
     return rps_reader_no_run(selection->reader, what, err);
 }
