@@ -176,9 +176,11 @@ static void put_used(struct rps_report *report)
               (double)run->user_ns / RPS_NS_PER_S, (double)run->system_ns / RPS_NS_PER_S,
               is_part && is_own ? " (of processes waited for)" : "", of);
     if (run->memory_bytes >= 0)
-        field(report, peak, "%s%.1f MiB (of the largest process%s)%s",
+        field(report, peak, "%s%.1f MiB (of the largest process%s)",
               is_part && is_own ? "at least " : "", (double)run->memory_bytes / (1 << 20),
-              is_part && is_own ? " waited for" : "", of);
+              is_part && is_own ? " waited for"
+              : *of             ? ", whole run"
+                                : "");
     else if (is_known && tree[RPS_TREE_RSS].high > 0 && tree[RPS_TREE_THREADS].high <= 1)
         field(report, peak, "at least %.1f MiB (highest reading)", tree[RPS_TREE_RSS].high / 1024);
     else if (is_known)

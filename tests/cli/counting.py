@@ -158,6 +158,8 @@ def test_used():
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
         assert "CPU time: %.3f s in user mode, %.3f s in the kernel Peak memory: %.1f MiB" % \
             (run["user_s"], run["system_s"], run["memory_bytes"] / (1 << 20)) in text, text
+        text = " ".join(expect(folder.call("report", "--from", "0.1"), 0).stdout.split())
+        assert " in the kernel (whole run) Peak memory: " in text and " MiB (of the largest process, whole run) " in text, text
         expect(folder.call("-q", "--no-samples", "true"), 0)  # a few ticks give no shares
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
         assert re.search(r" CPU time: 0\.0\d\d s, exec and exit included Peak memory: ", text), text

@@ -47,6 +47,7 @@ def test_software():
     counting()
     answer = call("verify", "--pmu", "software")
     faults = find(answer.stdout, "touch", "Minor faults")
+    assert {len(line) for line in answer.stdout.splitlines() if line.endswith("tolerance") and "event" in line} == {80}
     assert faults.expected == 4096 and not faults.wrong, vars(faults)
     assert abs(faults.measured - faults.expected) <= faults.tolerance * faults.expected
     wrong = sum(row.wrong for row in rows(answer.stdout))
