@@ -86,7 +86,7 @@ static void put_callee(const struct tree *tree, size_t node, int depth)
 {
     const struct rps_call *call = &tree->calls->call[node];
     uint64_t all = tree->all;
-    char line[RPS_CODE_TEXT_SIZE];
+    char line[RPS_CODE_TEXT_SIZE], name[RPS_CODE_TEXT_SIZE];
 
     rps_block_depth(tree->block, depth);
     rps_put_number(tree->block, rps_shares_part(call->total, all));
@@ -100,8 +100,8 @@ static void put_callee(const struct tree *tree, size_t node, int depth)
         rps_put_blanks(tree->block, 1);
     rps_code_line_text(line, call->file, call->line);
     rps_put_text(tree->block, call->function);
-    rps_put_words(tree->block, "%s%s%s%s", call->function, line[0] ? "  " : "", line,
-                  call->is_inlined ? " inlined" : "");
+    rps_put_words(tree->block, "%s%s%s%s", rps_text_function(name, sizeof(name), call->function),
+                  line[0] ? "  " : "", line, call->is_inlined ? " inlined" : "");
 }
 
 /* Put the nodes below a node, without recursion, because stacks may be deep. */

@@ -49,7 +49,7 @@ def test_long_functions():
             for period in range(360):
                 seen.add(period, ["main", name % "second_equation" if 120 <= period < 240 else name % "equation"], 3)
             seen.write()
-        for command in ["report"], ["phases"], ["code"], ["code", "--by", "line"], \
+        for command in ["report"], ["phases"], ["code"], ["code", "--by", "line"], ["code", "--tree"], \
                 ["explain", "--from", "12s", "--to", "24s"], ["compare", "1", "2"]:
             for columns in 80, 100:
                 status, shown = on_terminal(*command, columns=columns, cwd=folder.path)
