@@ -171,7 +171,8 @@ static void test_function(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_string_equal(rps_text_function(text, sizeof(text), known[i].name), known[i].text);
-    assert_string_equal(rps_text_function(text, 16, "std::vector<int>::push_back"), "...::push_back");
+    assert_string_equal(rps_text_function(text, 16, "std::vector<int>::push_back"),
+                        "...::push_back");
     assert_string_equal(rps_text_function(text, 12, "push_back_again"), "push_bac...");
     assert_string_equal(rps_text_function(text, 12, ""), "");
     assert_string_equal(rps_text_function(text, 8, "abc\xe2\x82\xac\xe2\x82\xac"), "abc...");
