@@ -649,7 +649,10 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
     if (has_unnamed)
         rps_block_wrap(block, 2, 5, RPS_SHARE_UNNAMED_NOTE);
     if (has_jit)
-        rps_block_wrap(block, 2, 5, "[JIT code]: `rpistat code` shows how to record its names");
+        rps_block_wrap(block, 2, 5, "[JIT code]: %s",
+                       rps_run_is_of_command(output->run->target)
+                           ? "to have names for Java and Node, record with --jit-names"
+                           : "`rpistat code` shows how to record its names");
 }
 
 /* Add a warning if classes have fewer samples than expected from the classes' CPU time. */

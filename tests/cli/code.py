@@ -194,15 +194,18 @@ def test_advice():
     """advice fits the runtime, and its cause has at least 3 % of the samples"""
     no_map, java, node = "its compiler wrote no map", "/usr/lib/libjvm.so", "/usr/bin/node"
     to_java = ["PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit"]
+    option = "ecord with --jit-names"
     with Folder() as folder:
         folder.write("script.sim", SCRIPT)
-        for run, (samples, path, reason, runtime, expected) in enumerate([
+        for run, (samples, path, reason, runtime, expected, *target) in enumerate([
                 (4, BARE[1], "stripped", java, ["-fno-omit-frame-pointer", "--resolve", "stripped"]),
                 (2, BARE[1], "stripped", java, ["-fno-omit-frame-pointer"]),
                 (4, "/tmp/perf-7.map", no_map, java, [*to_java, no_map]),
                 (2, "/tmp/perf-7.map", no_map, java, ["-fno-omit-frame-pointer"]),
                 (4, "/tmp/perf-7.map", no_map, node, ["--perf-basic-prof", no_map]),
-                (4, "/tmp/perf-7.map", no_map, WORK, [no_map])], 1):
+                (4, "/tmp/perf-7.map", no_map, java, [option, no_map], "command"),
+                (4, "/tmp/perf-7.map", no_map, node, [option, no_map], "command"),
+                (4, "/tmp/perf-7.map", no_map, WORK, [no_map], "command")], 1):
             folder.record("-q", "--duration", "2s")
             code = Code(folder / "rpistat.data", run)
             for period in range(20):
@@ -211,11 +214,12 @@ def test_advice():
             code.write(complete=280)
             with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
                 store.execute("UPDATE module SET kind = 'jit' WHERE path LIKE '/tmp/%'")
+                store.execute("UPDATE run SET target = ? WHERE run_id = ?", [target[0] if target else "process 7", run])
                 store.execute("INSERT INTO location SELECT run_id, frame, 0, ?, '', 0, 'none', NULL FROM frame NATURAL JOIN module"
                               " WHERE run_id = ? AND path = ?", [reason, run, path])
             text = " ".join(expect(folder.call("code", "-r", str(run)), 0).stdout.split())
-            found = [word for word in ("-fno-omit-frame-pointer", *to_java, "--perf-basic-prof", "--resolve", "stripped", no_map)
-                     if word in text]
+            found = [word for word in ("-fno-omit-frame-pointer", *to_java, option, "--perf-basic-prof", "--resolve", "stripped",
+                                   no_map) if word in text]
             assert found == expected, (run, found, text)
 
 
