@@ -315,7 +315,9 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
                                                    {.name = "name"},
                                                    {"self_share", .kind = RPS_VALUE_SHARE},
                                                    {"elsewhere_share", .kind = RPS_VALUE_SHARE},
-                                                   {.name = "module"}};
+                                                   {.name = "module"},
+                                                   {.name = "file"},
+                                                   {"line", .kind = RPS_VALUE_INT}};
 
     *ret_count = RPS_COUNT(stands_out);
     return stands_out;
@@ -324,9 +326,13 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
 void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group)
 {
     static const char *const kind[RPS_APART_KINDS] = {
-        [RPS_APART_FUNCTION] = "function", [RPS_APART_PROGRAM] = "program",
-        [RPS_APART_PROGRAM_2] = "program", [RPS_APART_CGROUP] = "control group",
-        [RPS_APART_CALLER] = "caller",     [RPS_APART_TOTAL] = "function with callees",
+        [RPS_APART_FUNCTION] = "function",
+        [RPS_APART_PROGRAM] = "program",
+        [RPS_APART_PROGRAM_2] = "program",
+        [RPS_APART_CGROUP] = "control group",
+        [RPS_APART_CALLER] = "caller",
+        [RPS_APART_PLACE] = "place",
+        [RPS_APART_TOTAL] = "function with callees",
     };
 
     for (int k = 0; k < RPS_APART_KINDS; k++) {
@@ -337,7 +343,8 @@ void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_g
         rps_put_texts(block, 2, kind[k], apart->name.name);
         rps_put_number(block, apart->share);
         rps_put_number(block, apart->rest);
-        rps_put_text(block, apart->name.module);
+        rps_put_texts(block, 2, apart->name.module, apart->name.file);
+        rps_put_int(block, apart->name.line, apart->name.line > 0);
     }
 }
 
