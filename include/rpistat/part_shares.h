@@ -76,7 +76,8 @@ struct rps_share_group {
     struct rps_share_apart
         unsure; /* If no name is found, one that differs, but perhaps by chance */
     struct rps_share_apart chance; /* If no name is found, a function whose share with its callees
-                                      is larger, but perhaps by chance */
+                                      is larger, but perhaps by chance; is_tested 0: too few blocks
+                                      for the test */
     int is_alike;     /* 1 if most samples of every group are in the same function or program */
     double waited_s;  /* Time off the CPU in functions, summed over threads, if recorded */
     double unknown_s; /* Time off the CPU in waits of unknown cause (0 if there are other groups) */

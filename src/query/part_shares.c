@@ -130,6 +130,20 @@ static int is_positive(const struct rps_share_apart *apart)
     return apart->is_found && apart->share > apart->rest;
 }
 
+/* Append a share that did not pass the test. Chance is not mentioned if the test had too few blocks
+ * of periods, and a chance difference of as many independent clusters would be smaller. */
+static void append_unsure(char *ret, size_t size, enum rps_apart_kind kind,
+                          const struct rps_share_apart *apart, const struct rps_share_group *group)
+{
+    const double error =
+        RPS_CHANCE_Z * sqrt(RPS_CHANCE_CLUSTER * .25 / fmax(1, (double)group->samples));
+
+    append_apart(ret, size, kind, apart,
+                 !apart->is_tested && difference_of(apart) > error ? NULL
+                                                                   : "perhaps by chance; elsewhere",
+                 isnan(group->top->share));
+}
+
 /* Append the largest share, if the text is empty, and the largest share of a function, if the largest
  * shares are of programs. A program that all groups have says nothing. */
 static void append_largest(char *ret, size_t size, const struct rps_share_group *group)
@@ -213,11 +227,10 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
         return ret;
     if (is_positive(&group->chance) && group->chance.share >= CHANCE_SHARE_MIN &&
         !(is_positive(&group->unsure) && group->unsure.share > group->chance.share))
-        append_apart(ret, size, RPS_APART_TOTAL, &group->chance, "perhaps by chance; elsewhere", 0);
+        append_unsure(ret, size, RPS_APART_TOTAL, &group->chance, group);
     else if (is_positive(&group->unsure) &&
              !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
-        append_apart(ret, size, RPS_APART_PROGRAM, &group->unsure, "perhaps by chance; elsewhere",
-                     isnan(top->share));
+        append_unsure(ret, size, RPS_APART_PROGRAM, &group->unsure, group);
     if (!ret[0] || !is_tested)
         append_largest(ret, size, group);
     if (!ret[0])

@@ -94,14 +94,28 @@ static void words_of_a_group(void **state)
     group.top_rest = .85; /* Without a test, the share may be lower than elsewhere. */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "34 % of samples in solve (three.c:40) (elsewhere 85 %)");
+    group.samples = 20;
     group.unsure =
         (struct rps_share_apart){0, 1, {.name = "scan", .module = "", .file = ""}, .26, 0};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
                         "26 % of samples in scan (perhaps by chance; elsewhere: 0 %)");
-    group.chance = (struct rps_share_apart){1, 1, {.name = "walk", .file = ""}, .3, .1};
+    group.samples = 70; /* Chance explains a difference of 25 points, but not of 26. */
+    assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
+                        "26 % of samples in scan (elsewhere 0 %)");
+    group.unsure.share = .25;
+    assert_non_null(strstr(rps_share_group_text(text, sizeof(text), &group), "scan (perhaps"));
+    group.unsure.share = .26;
+    group.samples = 20;
+    group.chance = (struct rps_share_apart){0, 1, {.name = "walk", .file = ""}, .3, .1};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
                         "30 % of samples in walk and its callees (perhaps by chance; elsewhere: "
                         "10 %)");
+    group.samples = 1000;
+    assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
+                        "30 % of samples in walk and its callees (elsewhere 10 %)");
+    group.chance.is_tested = 1; /* Its share varies so much that chance explains the difference. */
+    assert_non_null(strstr(rps_share_group_text(text, sizeof(text), &group), "callees (perhaps"));
+    group.samples = 20;
     group.chance.share = .19; /* too small to be more than chance */
     assert_non_null(strstr(rps_share_group_text(text, sizeof(text), &group), "scan (perhaps"));
     group.chance.is_found = 0;
