@@ -40,6 +40,8 @@ enum rps_apart_kind {
     RPS_APART_PROGRAM_2, /* Second program, if two programs have most samples together */
     RPS_APART_CGROUP,
     RPS_APART_CALLER, /* Caller of the top function, if other groups have the same top function */
+    RPS_APART_PLACE,  /* Line in the top function, or block of 128 bytes if lines are unknown,
+                         if no caller distinguishes such groups */
     RPS_APART_TOTAL,  /* Function with the most distinctive share in itself and its callees, if no
                          function of the program has most samples; shares include callees */
     RPS_APART_KINDS
@@ -74,7 +76,8 @@ struct rps_share_group {
     struct rps_share_apart
         unsure; /* If no name is found, one that differs, but perhaps by chance */
     struct rps_share_apart chance; /* If no name is found, a function whose share with its callees
-                                      is larger, but perhaps by chance */
+                                      is larger, but perhaps by chance; is_tested 0: too few blocks
+                                      for the test */
     int is_alike;     /* 1 if most samples of every group are in the same function or program */
     double waited_s;  /* Time off the CPU in functions, summed over threads, if recorded */
     double unknown_s; /* Time off the CPU in waits of unknown cause (0 if there are other groups) */
@@ -143,6 +146,12 @@ double rps_shares_part(uint64_t samples, uint64_t all);
 /* Explains a name in brackets, such as "[libm.so.6]", below a text that has one. */
 #define RPS_SHARE_UNNAMED_NOTE "[...]: code without symbols of a module"
 
+/* The name of code that was compiled while the program ran, without a name, and its explanation for
+ * a command that rpistat can record again. */
+#define RPS_SHARE_JIT "[JIT code]"
+#define RPS_SHARE_JIT_NOTE                                                                         \
+    RPS_SHARE_JIT ": to have names for Java and Node, record with --jit-names"
+
 /* Format a share as "9 %". A share above 0 and below 1 % becomes "under 1 %". Returns ret. */
 const char *rps_shares_percent_text(char *ret, size_t size, double share);
 
@@ -177,8 +186,12 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
 
 /* Format a name for a group: the function or the program that half of its samples were in. If one
  * program has nearly all samples, and one function has half of the samples, the name is "program:
- * function". A group without a name gets "". The text is cut to size. Return ret. */
-char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group);
+ * function". If another group is in the same function, the name has the place in it, too. If no
+ * name has half of the samples, the name is the most distinctive function with a fifth of them. If
+ * is_of_several is 1, the name is compared with those of other runs: it has no place, and half of
+ * the samples. A group without a name gets "". The text is cut to size. Return ret. */
+char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group,
+                           int is_of_several);
 
 /* Return the number of samples that should be taken in cpu_s of CPU time. If only user code may be
  * sampled ("cpu-clock:u"), the number is an upper limit. For a whole run, time in the kernel is

@@ -96,6 +96,9 @@ const char *rps_run_lacks_counts(const struct rps_run *run);
 /* Return 1 if the target is CPUs or a control group, both by CPU. The run then has no workload. */
 int rps_run_is_of_machine(const char *target);
 
+/* Return 1 if rpistat started the command of a run with this target, and recorded nothing else. */
+int rps_run_is_of_command(const char *target);
+
 /* Return 1 if a run with this target recorded control groups. */
 int rps_run_is_of_cgroup(const char *target);
 

@@ -205,6 +205,7 @@ struct rps_record_settings {
     uint64_t frequency;             /* argument of --frequency */
     enum rps_sample_on sample_on;   /* argument of --sample-on */
     enum rps_stacks stacks;         /* argument of --stacks */
+    int jit_names;                  /* 1: --jit-names is given */
     int wall;                       /* 1: --wall is given */
     int asks_for_samples;           /* 1: a sampling option was given, so samples are required */
     enum rps_record_system signals; /* argument of --system-metrics */

@@ -558,6 +558,10 @@ static int check_usage(const struct rps_recording *r, int argc, struct rps_error
     if (!r->simulated && argc == 0 && kind == RPS_TARGET_LAUNCH)
         return rps_error_set(err, RPS_USAGE,
                              "no command to record; name one, or see `rpistat record --help`");
+    if (argc == 0 && r->settings->jit_names &&
+        rps_options_set(r->cli, "jit-names", RPS_SOURCE_COMMAND_LINE))
+        return rps_error_set(err, RPS_USAGE,
+                             "--jit-names changes the environment of a command; name one");
     if (argc > 0 && kind == RPS_TARGET_ATTACH)
         return rps_error_set(err, RPS_USAGE, "-p records running processes; leave out the command");
     return 0;

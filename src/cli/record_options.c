@@ -1,4 +1,5 @@
 /* The options of `record`: all settings of a recording, checked before anything is started. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -130,6 +131,8 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "fp, dwarf, lbr, none or auto", "auto", RPS_OPTION_CHOICE, AT(stacks),
      .words = "auto fp dwarf lbr none"},
+    {"jit-names", 0, NULL, "ask Java, Node, ... for names of JIT-compiled code", NULL,
+     RPS_OPTION_FLAG, AT(jit_names)},
     {"wall", 0, NULL, "record where threads wait (see code --wall)", NULL, RPS_OPTION_FLAG,
      AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
     {"system-metrics", 0, "WHAT", "tree, machine, package, all, off", "all", RPS_OPTION_CHOICE,
@@ -178,10 +181,38 @@ static int check_record(struct rps_cli *cli)
     return 0;
 }
 
+/* Set environment variables that the command inherits. They ask runtimes that compile code while a
+ * program runs to write the names of this code to /tmp/perf-PID.map. Options that a variable has
+ * stay. */
+static int ask_for_names(struct rps_cli *cli)
+{
+    static const struct {
+        const char *name, *value;
+    } variables[] = {
+        {"NODE_OPTIONS", "--perf-basic-prof"},
+        {"JAVA_TOOL_OPTIONS", "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions "
+                              "-XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer"},
+        {"PYTHONPERFSUPPORT", "1"},     /* since Python 3.12 */
+        {"DOTNET_PerfMapEnabled", "1"}, /* .NET */
+    };
+
+    for (size_t i = 0; i < RPS_COUNT(variables); i++) {
+        const char *value = variables[i].value, *before = getenv(variables[i].name);
+
+        if (before && value[0] == '-')
+            value = rps_arena_print(cli->arena, "%s %s", before, value);
+        if (setenv(variables[i].name, value, 1) < 0)
+            return rps_error_memory(&cli->err);
+    }
+    return 0;
+}
+
 static int record(struct rps_cli *cli)
 {
     const struct rps_record_settings *settings = cli->settings;
 
+    if (settings->jit_names && ask_for_names(cli) < 0)
+        return RPS_FAILED;
     return settings->repeat > 0 || settings->warmup > 0 || settings->prepare
                ? rps_record_series(cli)
                : rps_record_once(cli, cli->argc, cli->argv, NULL);

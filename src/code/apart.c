@@ -3,10 +3,15 @@
  * too few samples in each group to be reported. */
 #include "sample_source.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "intern.h"
 #include "rpistat/apart.h"
+#include "rpistat/text.h"
 
+#define PLACE_MIN   .1 /* Minimum share of a place that distinguishes groups in one function. */
+#define BLOCK_BYTES 128
 #define CALLERS_MAX 8 /* Maximum number of calls from a distinguishing caller to its function. */
 
 struct rps_run_part rps_code_apart_blocks(struct rps_arena *arena, const struct rps_run_part *part)
@@ -174,6 +179,64 @@ static int64_t caller_of(const struct rps_share_index *index, size_t stack, cons
     return -1;
 }
 
+/* The places in one function: its lines, or blocks of its code if lines are unknown. */
+struct places {
+    struct rps_intern keys;      /* a line or the beginning of a block, and 1 for a block */
+    struct rps_share_name *name; /* owned by the arena */
+};
+
+/* Return the number of a frame's place in its function `name`, or -1 if the place is unknown. */
+static int64_t add_place(struct rps_arena *arena, const struct rps_share_index *index, size_t frame,
+                         const char *name, struct places *places)
+{
+    const size_t line = index->line[index->first[frame]];
+    const struct rps_share_key *key = &index->lines.key[line];
+    const struct rps_frame *at =
+        frame < index->code->frame_count ? &index->code->frame[frame] : NULL;
+    const uint64_t offset = at ? (at->address - at->function) & ~(uint64_t)(BLOCK_BYTES - 1) : 0;
+    const int is_block = key->line == 0;
+    int64_t number;
+    int is_new;
+
+    if (is_block && (!at || at->function == 0))
+        return -1;
+    number = rps_intern_add(&places->keys, is_block ? offset : line, (uint64_t)is_block, &is_new);
+    if (number < 0)
+        rps_arena_exhausted();
+    if (is_new) {
+        places->name = rps_arena_grow(arena, places->name, (size_t)number, sizeof(*places->name));
+        places->name[number] = (struct rps_share_name){
+            .name = !is_block ? name
+                    : key->how == RPS_LOCATION_NONE
+                        ? rps_arena_print(
+                              arena, "%s+0x%" PRIx64,
+                              rps_text_file_name(rps_share_index_path(index->code, key->module)),
+                              at->function + offset)
+                        : rps_arena_print(arena, "%s+0x%" PRIx64, name, offset),
+            .module = rps_share_index_path(index->code, key->module),
+            .file = key->file,
+            .line = key->line};
+    }
+    return number;
+}
+
+/* Return the number of a stack's place in the function `name`, or -1 if the place is unknown, or if
+ * the stack's innermost function is another one. */
+static int64_t place_of(struct rps_arena *arena, const struct rps_share_index *index, size_t stack,
+                        const char *name, struct places *places)
+{
+    for (size_t at = stack; at != RPS_SHARE_NONE; at = rps_share_parent_of(index->code, at)) {
+        const size_t frame = rps_share_frame_of(index->code, at);
+        const struct rps_share_key *key = &index->items.key[index->item[index->first[frame]]];
+
+        if (strcmp(key->name, name) == 0)
+            return add_place(arena, index, frame, name, places);
+        if (!rps_share_index_is_kernel(index->code, key->module))
+            return -1;
+    }
+    return -1;
+}
+
 static int has_top(const struct rps_share_group *group, const char *name)
 {
     return group->count > 0 && group->top[0].share >= RPS_SHARES_NAME_MIN &&
@@ -181,25 +244,35 @@ static int has_top(const struct rps_share_group *group, const char *name)
 }
 
 /* For each group, find the caller that is `up` calls above the function `top` and distinguishes the
- * group from the other groups. Groups without ranges in `alike` are not changed. */
+ * group from the other groups; 0: the place in this function. Groups without ranges in `alike` are
+ * not changed. */
 static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
                         const struct rps_run_part *alike, const char *top, int up,
                         const struct rps_share_name *name, struct rps_share_group *group,
                         struct rps_error *err)
 {
     const size_t stacks = source->code->stack_count;
-    struct rps_code_counts counts = {.key_count = source->index.items.count};
-    int64_t *caller = rps_arena_get(arena, stacks, sizeof(*caller));
-    struct rps_apart_names names = {
-        RPS_COUNT_STACKS, stacks, caller, counts.key_count, name, 0, NULL};
+    const struct rps_share_index *index = &source->index;
+    struct rps_arena *scratch = rps_arena_new();
+    struct places places = {.keys = RPS_INTERN_OF(struct rps_intern_key)};
+    int64_t *caller = rps_arena_get(scratch, stacks, sizeof(*caller));
+    struct rps_code_counts counts = {.key = caller};
+    struct rps_apart_names names = {RPS_COUNT_STACKS, stacks, caller, 0, name, 0, NULL};
+    int result;
 
     for (size_t s = 0; s < stacks; s++)
-        caller[s] = caller_of(&source->index, s, top, up);
-    counts.key = caller;
-    if (rps_sample_source_count(arena, &counts, source, alike, RPS_COUNT_STACKS, err) < 0)
-        return RPS_FAILED;
+        caller[s] =
+            up > 0 ? caller_of(index, s, top, up) : place_of(scratch, index, s, top, &places);
+    names.name_count = counts.key_count = up > 0 ? index->items.count : places.keys.count;
+    names.name = up > 0 ? name : places.name;
+    result = rps_sample_source_count(scratch, &counts, source, alike, RPS_COUNT_STACKS, err);
     names.seen = counts.seen;
-    return rps_code_apart(arena, source, alike, &names, RPS_APART_CALLER, group, err);
+    if (result == 0)
+        result = rps_code_apart(arena, source, alike, &names,
+                                up > 0 ? RPS_APART_CALLER : RPS_APART_PLACE, group, err);
+    rps_intern_free(&places.keys);
+    rps_arena_free(scratch);
+    return result < 0 ? RPS_FAILED : 0;
 }
 
 int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
@@ -233,6 +306,14 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
                 is_found |= own->is_found && has_top(&group[g], top);
                 group[g].is_alike &= !own->is_found;
             }
+        }
+        if (!is_found && find_callers(arena, source, &alike, top, 0, name, group, err) < 0)
+            return RPS_FAILED;
+        for (size_t g = 0; g < part->group_count && !is_found; g++) {
+            struct rps_share_apart *own = &group[g].apart[RPS_APART_PLACE];
+
+            own->is_found &= own->share > own->rest && own->share >= PLACE_MIN;
+            group[g].is_alike &= !own->is_found;
         }
     }
     return 0;

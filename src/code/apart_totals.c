@@ -311,6 +311,7 @@ static int test_candidates(struct rps_arena *arena, struct rps_sample_source *so
             own->unsure.is_found = 0;
         } else if (!rps_share_is_positive(own) && own->samples >= RPS_SHARES_SAMPLES_MIN) {
             own->chance = total;
+            own->chance.is_tested = !apart[candidates->group[n]].unsure.is_found;
             own->chance.share = candidates->share[n];
             own->chance.rest = candidates->rest[n];
         }

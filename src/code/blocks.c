@@ -240,13 +240,26 @@ static const char *chains_advice(const struct rps_code_output *output)
             return "";
     }
     if (rps_shares_part(count_self(output, NULL, 0, 1), output->shares->samples) >= ADVICE_MIN)
-        return find_file(output->code, "libjvm.so")
-                   ? " Start Java with -XX:+PreserveFramePointer to record callers."
-                   : "";
+        return !find_file(output->code, "libjvm.so") || count_self(output, NULL, 1, 1) == 0 ? ""
+               : rps_run_is_of_command(output->run->target)
+                   ? " Record with --jit-names to record the callers of Java's code."
+                   : " Start Java with -XX:+PreserveFramePointer to record callers.";
     return strcmp(output->code->sampling.stacks, "fp") == 0
                ? " Build with -fno-omit-frame-pointer, or record with --stacks auto."
                : " If a function has more than 8 KiB on the stack, build with "
                  "-fno-omit-frame-pointer and record with --stacks fp.";
+}
+
+/* Return how to get a map of JIT-compiled code. */
+static const char *map_advice(const struct rps_code_output *output)
+{
+    const int is_java = find_file(output->code, "libjvm.so") != NULL;
+
+    if (!is_java && !find_file(output->code, "node"))
+        return "";
+    return rps_run_is_of_command(output->run->target) ? "; record with --jit-names to have one"
+           : is_java ? "; java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit writes one"
+                     : "; node --perf-basic-prof writes one";
 }
 
 static void report_chains(const struct rps_code_filling *filling, struct rps_block *head)
@@ -580,10 +593,7 @@ static void report_reasons(const struct rps_code_filling *filling, struct rps_bl
             continue;
         count++;
         if (strcmp(reason, RPS_LOCATION_NO_MAP) == 0)
-            advice = find_file(output->code, "libjvm.so")
-                         ? "; java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit writes one"
-                     : find_file(output->code, "node") ? "; node --perf-basic-prof writes one"
-                                                       : "";
+            advice = map_advice(output);
         rps_block_wrap(block, 2, 4, "%s: %s%s", share->module, reason, advice);
     }
 }

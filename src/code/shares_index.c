@@ -141,7 +141,7 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     size_t module = rps_share_index_module(index, frame);
     int is_made = module < code->module_count && code->module[module].kind == RPS_MODULE_JIT;
     const char *name =
-        is_made ? RPS_SHARE_MADE : rps_text_file_name(rps_share_index_path(code, module));
+        is_made ? RPS_SHARE_JIT : rps_text_file_name(rps_share_index_path(code, module));
     int by_module = (is_made && index->unnamed != RPS_UNNAMED_PAGE) ||
                     index->unnamed == RPS_UNNAMED_MODULE ||
                     (index->unnamed == RPS_UNNAMED_FUNCTION && frame < code->frame_count &&

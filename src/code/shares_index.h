@@ -8,7 +8,6 @@
 #include "rpistat/shares.h"
 
 #define RPS_SHARE_NONE SIZE_MAX
-#define RPS_SHARE_MADE "[JIT code]" /* Name for code made by a process, without a map. */
 
 /* Names of the groups of kernel hooks. */
 #define RPS_SHARE_INTERRUPTS "kernel: interrupts"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "rpistat/text.h"
 #include "symbolize_parts.h"
 
 #define JIT_MAP_BYTES_MAX ((off_t)64 << 20)
@@ -119,15 +120,35 @@ void rps_symbolize_kallsyms(struct rps_symbolizer *symbolizer,
     put_entries(symbolizer, group, entry, RPS_LOCATION_SYMBOL, reason);
 }
 
+/* Shorten a name of Node: "JS:*parse /src/app.js:12:3" becomes "parse app.js:12:3", and that of a
+ * function without a name "app.js:12:3". The mark after "JS:" is one of "~^+*", and tells which
+ * compiler made the code. A function has one name, whichever compiler that was. Names of other
+ * runtimes stay. */
+static void shorten_name(char *name)
+{
+    const char *colon = strchr(name, ':'), *place;
+    size_t length;
+
+    if (!colon || !colon[1] || !strchr("~^+*", colon[1]))
+        return;
+    length = strcspn(colon + 2, " ");
+    place = colon[2 + length] ? rps_text_file_name(colon + 2 + length + 1) : "";
+    memmove(name, colon + 2, length);
+    if (length > 0 && *place)
+        name[length++] = ' ';
+    memmove(name + length, place, strlen(place) + 1);
+}
+
 /* Parse "START SIZE NAME", in hexadecimal; the name may contain blanks. If entries overlap, the
  * later line of the map is right, because new code replaces old code. */
 static void note_jit(const struct rps_symbolize_group *group, struct entry *entry, char *line)
 {
     char *at, *end;
     uint64_t start = strtoull(line, &at, 16), bytes = strtoull(at, &end, 16);
-    const char *name = end + strspn(end, " ");
+    char *name = end + strspn(end, " ");
 
     end[strcspn(end, "\n")] = '\0';
+    shorten_name(name);
     if (at == line || *at != ' ' || end == at || *end != ' ' || !*name)
         return;
     for (size_t i = rps_symbolize_lower_bound(group->address, group->count, start);

@@ -197,7 +197,7 @@ static const char *code_of(const struct rps_comparison *comparison, size_t row, 
     char *name = rps_arena_get(comparison->arena, size, 1);
 
     return shares && row < shares->group_count && !shares->group[row].is_alike
-               ? rps_share_group_name(name, size, &shares->group[row])
+               ? rps_share_group_name(name, size, &shares->group[row], 1)
                : "";
 }
 

@@ -21,8 +21,10 @@
 #define NEARLY             .9 /* A program with this share of samples is shown with its function. */
 #define FUNCTION_THRESHOLD .1 /* Minimum share of samples to report a function after a program. */
 #define CHANCE_SHARE_MIN   .2 /* Minimum share of a function that may differ by chance. */
-#define FEW_SAMPLES_MIN    5  /* Minimum number of samples to print their numbers. */
-#define STANDS_OUT         "function stands out"
+#define DISTINCTIVE_MIN                                                                            \
+    .2 /* Minimum share of the function that names a group without another name. */
+#define FEW_SAMPLES_MIN 5 /* Minimum number of samples to print their numbers. */
+#define STANDS_OUT      "function stands out"
 
 #define WINDOW_MIN .15 /* Minimum difference from the rest to name code that both have most of. */
 
@@ -128,6 +130,20 @@ static int is_positive(const struct rps_share_apart *apart)
     return apart->is_found && apart->share > apart->rest;
 }
 
+/* Append a share that did not pass the test. Chance is not mentioned if the test had too few blocks
+ * of periods, and a chance difference of as many independent clusters would be smaller. */
+static void append_unsure(char *ret, size_t size, enum rps_apart_kind kind,
+                          const struct rps_share_apart *apart, const struct rps_share_group *group)
+{
+    const double error =
+        RPS_CHANCE_Z * sqrt(RPS_CHANCE_CLUSTER * .25 / fmax(1, (double)group->samples));
+
+    append_apart(ret, size, kind, apart,
+                 !apart->is_tested && difference_of(apart) > error ? NULL
+                                                                   : "perhaps by chance; elsewhere",
+                 isnan(group->top->share));
+}
+
 /* Append the largest share, if the text is empty, and the largest share of a function, if the largest
  * shares are of programs. A program that all groups have says nothing. */
 static void append_largest(char *ret, size_t size, const struct rps_share_group *group)
@@ -163,6 +179,7 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
                                                 RPS_APART_FUNCTION};
     const struct rps_share_top *top = &group->top[0];
     const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
+    const struct rps_share_apart *place = &group->apart[RPS_APART_PLACE];
     const struct rps_share_apart *total = &group->apart[RPS_APART_TOTAL];
     const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
     const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
@@ -182,7 +199,7 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     is_named = top->share >= RPS_SHARES_NAME_MIN &&
                !(group->is_alike &&
                  (group->other ? fabs(top->share - group->top_rest) < WINDOW_MIN : is_tested));
-    rps_share_name_text(name, sizeof(name), &top->name);
+    rps_share_name_text(name, sizeof(name), place->is_found ? &place->name : &top->name);
     if (is_named && group->other)
         snprintf(ret, size, "in %s (%s of samples, %s: %s)",
                  rps_text_function(name, sizeof(name), top->name.name),
@@ -210,11 +227,10 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
         return ret;
     if (is_positive(&group->chance) && group->chance.share >= CHANCE_SHARE_MIN &&
         !(is_positive(&group->unsure) && group->unsure.share > group->chance.share))
-        append_apart(ret, size, RPS_APART_TOTAL, &group->chance, "perhaps by chance; elsewhere", 0);
+        append_unsure(ret, size, RPS_APART_TOTAL, &group->chance, group);
     else if (is_positive(&group->unsure) &&
              !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
-        append_apart(ret, size, RPS_APART_PROGRAM, &group->unsure, "perhaps by chance; elsewhere",
-                     isnan(top->share));
+        append_unsure(ret, size, RPS_APART_PROGRAM, &group->unsure, group);
     if (!ret[0] || !is_tested)
         append_largest(ret, size, group);
     if (!ret[0])
@@ -263,12 +279,27 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
     return ret;
 }
 
-char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group)
+/* Return the name of the function whose share in the group is most distinctive, or NULL. */
+static const char *distinctive_name(const struct rps_share_group *group)
+{
+    const struct rps_share_apart *const named[] = {
+        &group->apart[RPS_APART_TOTAL], &group->apart[RPS_APART_FUNCTION], &group->chance};
+
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        if (is_positive(named[i]) && named[i]->share >= DISTINCTIVE_MIN)
+            return named[i]->name.name;
+    }
+    return NULL;
+}
+
+char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group,
+                           int is_of_several)
 {
     const struct rps_share_top *top = group->top, *function = group->function;
     const struct rps_share_apart *program = &group->apart[RPS_APART_PROGRAM];
     const struct rps_share_apart *total = &group->apart[RPS_APART_TOTAL];
     const char *outer = top->name.name, *inner = NULL;
+    const char *distinctive = is_of_several ? NULL : distinctive_name(group);
     size_t used;
 
     ret[0] = '\0';
@@ -276,17 +307,23 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
         return rps_text_function(ret, size, program->name.name);
     if (total->is_found && total->share >= RPS_SHARES_NAME_MIN && !group->by_program)
         return rps_text_function(ret, size, total->name.name);
-    if (group->count == 0 || !(top->share >= RPS_SHARES_NAME_MIN))
+    if (group->count == 0)
         return ret;
+    if (!(top->share >= RPS_SHARES_NAME_MIN))
+        return distinctive ? rps_text_function(ret, size, distinctive) : ret;
     if (group->apart[RPS_APART_CALLER].is_found) {
         outer = group->apart[RPS_APART_CALLER].name.name;
         inner = top->name.name;
+    } else if (group->by_program && distinctive) {
+        inner = distinctive;
     } else if (total->is_found && total->share >= RPS_SHARES_NAME_MIN) {
         inner = total->name.name;
     } else if (group->function_count > 0 && function->share >= RPS_SHARES_NAME_MIN &&
                top->share >= NEARLY && (!function->name.is_unnamed || group->is_alike)) {
         inner = function->name.name;
     }
+    if (!inner && !is_of_several && group->apart[RPS_APART_PLACE].is_found)
+        return rps_share_name_text(ret, size, &group->apart[RPS_APART_PLACE].name);
     rps_text_function(ret, size, outer);
     used = strlen(ret);
     if (inner && used + sizeof(": ...") < size) {

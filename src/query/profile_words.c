@@ -903,7 +903,7 @@ void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares 
 
         name_off_cpu(profile, l, code, sizeof(profile->label[l].code));
         if (!code[0] && (size_t)l < shares->group_count)
-            rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
+            rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l], 0);
         profile->label[l].is_described = code[0] || ((size_t)l < shares->group_count &&
                                                      rps_share_is_positive(&shares->group[l]));
         differ |= strcmp(code, profile->label[0].code) != 0;

@@ -72,7 +72,7 @@ static const char *title(char *ret, size_t size, const struct rps_run *run, int 
     if (run->argc == 0)
         return run->target;
     rps_text_command(ret, size, run->argc, run->argv);
-    is_wide = strcmp(run->target, "command") == 0 && rps_text_width(ret) > width;
+    is_wide = rps_run_is_of_command(run->target) && rps_text_width(ret) > width;
     for (count = 0; count < run->argc && count < ARGUMENTS; count++) {
         char *text = run->argv[count], *name = base_name(text);
 

@@ -629,7 +629,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
     struct rps_block *block;
     char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[RPS_SHARE_TEXT_SIZE] = "",
                                                                      text[2048];
-    int has_unnamed = 0, has_jit = 0;
+    int has_unnamed = 0, has_jit = 0, has_block = 0;
 
     if (profile->label_count < 2)
         return;
@@ -643,13 +643,20 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
             code[0] = '\0';
         has_unnamed |= strstr(code, "in [") != NULL;
         has_jit |= strstr(code, "in [JIT code]") != NULL;
+        has_block |= strstr(code, "+0x") != NULL;
         rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
                        rps_profile_join(text, sizeof(text), code, words));
     }
     if (has_unnamed)
         rps_block_wrap(block, 2, 5, RPS_SHARE_UNNAMED_NOTE);
+    if (has_block)
+        rps_block_wrap(block, 2, 5,
+                       "+0x...: part of a function or file; build with -g to have lines");
     if (has_jit)
-        rps_block_wrap(block, 2, 5, "[JIT code]: `rpistat code` shows how to record its names");
+        rps_block_wrap(block, 2, 5, "%s",
+                       rps_run_is_of_command(output->run->target) ? RPS_SHARE_JIT_NOTE
+                                                                  : RPS_SHARE_JIT
+                           ": `rpistat code` shows how to record its names");
 }
 
 /* Add a warning if classes have fewer samples than expected from the classes' CPU time. */

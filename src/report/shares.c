@@ -2,6 +2,7 @@
  * shares are shares of this event's count. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "parts.h"
 #include "rpistat/plan.h"
@@ -262,7 +263,7 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
     const struct rps_share_group *group = report->shares.group;
     const size_t programs = report->shares.programs.all;
     char count[RPS_TEXT_NUMBER_SIZE], text[4 * NAME_SIZE + 128];
-    int has_unnamed = 0;
+    const char *note = NULL;
     size_t used = 0;
 
     ret[0] = '\0';
@@ -270,13 +271,18 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
         used = append_shares(text, sizeof(text), &group->program, 1, 0);
         used += (size_t)sprintf(text + used, "; functions: ");
     }
-    for (int t = 0; report->shares.group_count > 0 && t < group->count && t < FUNCTIONS_MAX; t++)
-        has_unnamed |= group->top[t].name.name[0] == '[';
+    for (int t = 0; report->shares.group_count > 0 && t < group->count && t < FUNCTIONS_MAX; t++) {
+        if (strcmp(group->top[t].name.name, RPS_SHARE_JIT) == 0 &&
+            rps_run_is_of_command(report->run.target))
+            note = RPS_SHARE_JIT_NOTE;
+        else if (group->top[t].name.name[0] == '[' && !note)
+            note = RPS_SHARE_UNNAMED_NOTE;
+    }
     if (report->shares.group_count > 0 && report->shares.sampling.frequency > 0 &&
         append_shares(text + used, sizeof(text) - used, group->top, group->count, programs) > 0)
-        snprintf(ret, size, "CPU time: %s (%s samples%s)", text,
-                 rps_text_count(count, sizeof(count), group->samples),
-                 has_unnamed ? "; " RPS_SHARE_UNNAMED_NOTE : "");
+        snprintf(ret, size, "CPU time: %s (%s samples%s%s)", text,
+                 rps_text_count(count, sizeof(count), group->samples), note ? "; " : "",
+                 note ? note : "");
     return ret;
 }
 
@@ -315,7 +321,9 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
                                                    {.name = "name"},
                                                    {"self_share", .kind = RPS_VALUE_SHARE},
                                                    {"elsewhere_share", .kind = RPS_VALUE_SHARE},
-                                                   {.name = "module"}};
+                                                   {.name = "module"},
+                                                   {.name = "file"},
+                                                   {"line", .kind = RPS_VALUE_INT}};
 
     *ret_count = RPS_COUNT(stands_out);
     return stands_out;
@@ -324,9 +332,13 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
 void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group)
 {
     static const char *const kind[RPS_APART_KINDS] = {
-        [RPS_APART_FUNCTION] = "function", [RPS_APART_PROGRAM] = "program",
-        [RPS_APART_PROGRAM_2] = "program", [RPS_APART_CGROUP] = "control group",
-        [RPS_APART_CALLER] = "caller",     [RPS_APART_TOTAL] = "function with callees",
+        [RPS_APART_FUNCTION] = "function",
+        [RPS_APART_PROGRAM] = "program",
+        [RPS_APART_PROGRAM_2] = "program",
+        [RPS_APART_CGROUP] = "control group",
+        [RPS_APART_CALLER] = "caller",
+        [RPS_APART_PLACE] = "place",
+        [RPS_APART_TOTAL] = "function with callees",
     };
 
     char name[NAME_SIZE];
@@ -340,7 +352,8 @@ void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_g
         rps_put_words(block, "%s", rps_text_function(name, sizeof(name), apart->name.name));
         rps_put_number(block, apart->share);
         rps_put_number(block, apart->rest);
-        rps_put_text(block, apart->name.module);
+        rps_put_texts(block, 2, apart->name.module, apart->name.file);
+        rps_put_int(block, apart->name.line, apart->name.line > 0);
     }
 }
 

@@ -194,15 +194,18 @@ def test_advice():
     """advice fits the runtime, and its cause has at least 3 % of the samples"""
     no_map, java, node = "its compiler wrote no map", "/usr/lib/libjvm.so", "/usr/bin/node"
     to_java = ["PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit"]
+    option = "ecord with --jit-names"
     with Folder() as folder:
         folder.write("script.sim", SCRIPT)
-        for run, (samples, path, reason, runtime, expected) in enumerate([
+        for run, (samples, path, reason, runtime, expected, *target) in enumerate([
                 (4, BARE[1], "stripped", java, ["-fno-omit-frame-pointer", "--resolve", "stripped"]),
                 (2, BARE[1], "stripped", java, ["-fno-omit-frame-pointer"]),
                 (4, "/tmp/perf-7.map", no_map, java, [*to_java, no_map]),
                 (2, "/tmp/perf-7.map", no_map, java, ["-fno-omit-frame-pointer"]),
                 (4, "/tmp/perf-7.map", no_map, node, ["--perf-basic-prof", no_map]),
-                (4, "/tmp/perf-7.map", no_map, WORK, [no_map])], 1):
+                (4, "/tmp/perf-7.map", no_map, java, [option, no_map], "command"),
+                (4, "/tmp/perf-7.map", no_map, node, [option, no_map], "command"),
+                (4, "/tmp/perf-7.map", no_map, WORK, [no_map], "command")], 1):
             folder.record("-q", "--duration", "2s")
             code = Code(folder / "rpistat.data", run)
             for period in range(20):
@@ -211,11 +214,12 @@ def test_advice():
             code.write(complete=280)
             with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
                 store.execute("UPDATE module SET kind = 'jit' WHERE path LIKE '/tmp/%'")
+                store.execute("UPDATE run SET target = ? WHERE run_id = ?", [target[0] if target else "process 7", run])
                 store.execute("INSERT INTO location SELECT run_id, frame, 0, ?, '', 0, 'none', NULL FROM frame NATURAL JOIN module"
                               " WHERE run_id = ? AND path = ?", [reason, run, path])
             text = " ".join(expect(folder.call("code", "-r", str(run)), 0).stdout.split())
-            found = [word for word in ("-fno-omit-frame-pointer", *to_java, "--perf-basic-prof", "--resolve", "stripped", no_map)
-                     if word in text]
+            found = [word for word in ("-fno-omit-frame-pointer", *to_java, option, "--perf-basic-prof", "--resolve", "stripped",
+                                   no_map) if word in text]
             assert found == expected, (run, found, text)
 
 
@@ -593,6 +597,39 @@ def test_callers():
         assert [[row["name"] for row in label["stands_out"] if row["kind"] == "caller"] for label in found] == [[], ["large"], []], found
 
 
+def test_places():
+    """phases in one function, which have the same callers, are distinguished by its lines, or by its blocks of 128 bytes"""
+    def places_of(folder, run):
+        found = json.loads(expect(folder.call("phases", "-r", run, "--format", "json"), 0).stdout)["labels"]
+        words = " ".join(expect(folder.call("phases", "-r", run), 0).stdout.split())
+        return [[(row["name"], row["line"], round(row["self_share"], 1), round(row["elsewhere_share"], 1))
+                 for row in label["stands_out"] if row["kind"] == "place"] for label in found], words
+
+    with Folder() as folder:
+        seen = three_phases(folder)
+        for period in range(360):
+            for line in 10, 20, 30:
+                seen.add(period, [("main", WORK, "/src/work.c", line)], 8 if line == 10 * (1 + period // 120) else 1)
+        seen.write()
+        found, words = places_of(folder, "1")
+        assert found == [[("main", line, .8, .1)] for line in (10, 20, 30)], found
+        assert "A: in main (work.c:10)" in words and "C main (work.c:30)" in words and "+0x" not in words, words
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=2)  # without lines: the frames of `main` are at 0x1000, 0x1010 and 0x1020
+        for period in range(360):
+            for n, block in enumerate(["one", "two", "three"]):
+                seen.add(period, [block], 8 if n == period // 120 else 1)
+        seen.write()
+        ask_store(folder / "rpistat.data", "UPDATE frame SET function = 4096, address = 4096 + 160 * frame WHERE run_id = 2")
+        ask_store(folder / "rpistat.data", "UPDATE location SET function = 'main' WHERE run_id = 2")
+        found, words = places_of(folder, "2")
+        assert found == [[("main+0x%x" % at, None, .8, .1)] for at in (0, 0x80, 0x100)], found
+        assert "A: in main+0x0" in words and "C main+0x100" in words and "build with -g" in words, words
+        ask_store(folder / "rpistat.data", "UPDATE location SET how = 'none' WHERE run_id = 2")
+        found, words = places_of(folder, "2")
+        assert [rows[0][0] for rows in found] == ["work+0x1000", "work+0x1080", "work+0x1100"], found
+
+
 def test_few():
     """a class with fewer than 20 samples, nearly all in a function that others lack: the function without a share, in each command"""
     with Folder() as folder:
@@ -645,7 +682,7 @@ def test_totals():
 
 
 def test_described():
-    """a function of the program describes a phase better than the library that it calls; a smaller share describes, but does not name; a library without symbols is named, not its address; what a phase lacks is not listed"""
+    """a function of the program describes a phase better than the library that it calls; a smaller share also names; a library without symbols is named, not its address; what a phase lacks is not listed"""
     io, z = ("write_all", "/usr/lib/libio.so.2", "", 0), ("", "/usr/lib/libz.so.1", "", 0)
     with Folder() as folder:
         seen = three_phases(folder)
@@ -669,7 +706,7 @@ def test_described():
         assert "B: 30 % of samples in parse and its callees (elsewhere 0 %)" in words, words
         assert "C: in [libz.so.1], CPI" in words and "itself" not in words, words
         report = " ".join(expect(folder.call("report"), 0).stdout.split())
-        assert "A (save) 12.0 s, B 12.0 s, C ([libz.so.1]) 12.0 s" in report, report
+        assert "A (save) 12.0 s, B (parse) 12.0 s, C ([libz.so.1]) 12.0 s" in report, report
         ask_store(folder / "rpistat.data", "UPDATE module SET kind = 'jit', path = '/tmp/perf-7.map' WHERE path LIKE '%libz%'")
         words = expect(folder.call("phases"), 0).stdout
         assert "C: in [JIT code], CPI" in words and "[JIT code]: `rpistat code` shows" in words, words
@@ -819,6 +856,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_advice, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_callers, test_few, test_totals, test_described, test_compared_names, test_machine, test_others, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_callers, test_places, test_few, test_totals, test_described, test_compared_names, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()

@@ -486,6 +486,27 @@ def check_memory_limits():
                 1, "32 MiB")
 
 
+def check_jit_names():
+    """--jit-names asks runtimes for names by variables, whose options stay; the command must be rpistat's"""
+    asked = {"NODE_OPTIONS": "--perf-basic-prof", "PYTHONPERFSUPPORT": "1", "DOTNET_PerfMapEnabled": "1",
+             "JAVA_TOOL_OPTIONS": "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions"
+                                  " -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer"}
+    with Folder() as folder:
+        def seen_by_command(*options, **before):
+            answer = subprocess.run([RPISTAT, *counting(), "-q", *options, "--", "env"], cwd=folder.path, text=True,
+                                    env=environment(**before), capture_output=True, timeout=TIMEOUT, check=False)
+            expect(answer, 0)
+            pairs = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
+            return {name: pairs[name] for name in asked if name in pairs}
+
+        before = {"NODE_OPTIONS": "--no-warnings", "DOTNET_PerfMapEnabled": "0"}
+        assert seen_by_command(**before) == before
+        assert seen_by_command("--jit-names") == asked
+        assert seen_by_command("--jit-names", **before) == {**asked, "NODE_OPTIONS": "--no-warnings --perf-basic-prof"}
+        refused(folder.call("record", "--jit-names", "-p", str(os.getpid())), 2, "--jit-names")
+        refused(folder.call("record", "--jit-names", "-a"), 2, "--jit-names")
+
+
 # --- another PID namespace ----------------------------------------------------------------------------
 
 def check_foreign_proc():
@@ -515,4 +536,4 @@ def check_foreign_proc():
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
           check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
           check_dropped, check_dropped_in_the_middle, check_larger_time, check_left, check_left_by_a_chain,
-          check_peak_memory, check_memory_limits, check_foreign_proc])
+          check_peak_memory, check_memory_limits, check_jit_names, check_foreign_proc])

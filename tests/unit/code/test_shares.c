@@ -486,8 +486,8 @@ static void groups_of_calling_places(void **unused)
     assert_int_equal(group[4], group[2]);
 }
 
-/* Code that a just-in-time compiler made is no caller: what it calls is in the same group, whether
- * the code was interpreted (by function 1), or compiled (0) once or twice. */
+/* JIT-compiled code without a name (function 0) is no caller, and has none: what it calls is in the
+ * same group wherever the code is. */
 static void groups_below_made_code(void **unused)
 {
     static struct rps_module made[] = {{.path = "node", .kind = RPS_MODULE_FILE},
@@ -510,10 +510,55 @@ static void groups_below_made_code(void **unused)
     const struct rps_call_run run = {&of, function, name, seen, group};
 
     (void)unused;
-    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 3);
-    assert_true(group[1] != group[2] && group[1] != group[3] && group[2] != group[3]);
-    assert_int_equal(group[3], group[4]);
-    assert_int_equal(group[3], group[5]);
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 4);
+    assert_true(group[1] != group[2] && group[1] != group[4] && group[2] != group[4]);
+    assert_int_equal(group[4], group[5]);
+    assert_true(group[3] > 0 && group[3] != group[4]);
+}
+
+/* JIT-compiled functions with names: function 1 has enough samples for a group, and is one group
+ * whether 0 calls it, or an interpreter (3). Function 2 has fewer, and belongs to its caller 1. The
+ * samples of a thread that compiles code (4 and its callee 5) are in no group. */
+static void groups_of_jit_functions(void **unused)
+{
+    static struct rps_module of_java[] = {{.path = "libjvm.so", .kind = RPS_MODULE_FILE},
+                                          {.path = "perf-1.map", .kind = RPS_MODULE_JIT}};
+    static struct rps_frame frame[] = {{0, 1, 0x9000, 0},      {1, 1, 0xa000, 0},
+                                       {2, 1, 0xb000, 0},      {3, 0, 0x1000, 0x1000},
+                                       {4, 0, 0x2000, 0x2000}, {5, 0, 0x3000, 0x3000}};
+    static struct rps_location location[] = {
+        {0, 0, "run", "", 0, RPS_LOCATION_MAP},
+        {1, 0, "sort", "", 0, RPS_LOCATION_MAP},
+        {2, 0, "swap", "", 0, RPS_LOCATION_MAP},
+        {3, 0, "JavaCalls::call", "", 0, RPS_LOCATION_SYMBOL},
+        {4, 0, "CompileBroker::compiler_thread_loop()", "", 0, RPS_LOCATION_SYMBOL},
+        {5, 0, "Compile::Compile", "", 0, RPS_LOCATION_SYMBOL}};
+    static struct rps_stack tree[] = {{0, -1, 0}, {1, 0, 1}, {2, 1, 2}, /* 0 > 1 > 2 */
+                                      {3, -1, 3}, {4, 3, 1},            /* 3 > 1 */
+                                      {5, 0, 2},                        /* 0 > 2 */
+                                      {6, -1, 4}, {7, 6, 5}};           /* 4 > 5 */
+    static const struct rps_share_name name[6];
+    static const int64_t function[] = {0, 1, 2, 3, 1, 2, 4, 5};
+    static const uint64_t seen[] = {10, 10, 2, 0, 10, 3, 10, 50};
+    const struct rps_code of = {.stack_count = 8,
+                                .stack = tree,
+                                .frame_count = 6,
+                                .frame = frame,
+                                .location_count = 6,
+                                .location = location,
+                                .module_count = 2,
+                                .module = of_java};
+    int64_t group[8];
+    const struct rps_call_run run = {&of, function, name, seen, group};
+
+    (void)unused;
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 2);
+    assert_true(group[0] > 0 && group[1] > 0 && group[0] != group[1]);
+    assert_int_equal(group[4], group[1]);
+    assert_int_equal(group[2], group[1]);
+    assert_int_equal(group[5], group[0]);
+    assert_int_equal(group[6], -1);
+    assert_int_equal(group[7], -1);
 }
 
 /* Counts in a store may have any value, and sums must not overflow. */
@@ -897,6 +942,7 @@ int main(void)
         cmocka_unit_test(groups_of_a_large_function),
         cmocka_unit_test(groups_of_calling_places),
         cmocka_unit_test(groups_below_made_code),
+        cmocka_unit_test(groups_of_jit_functions),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
         cmocka_unit_test(deep_recursion),

@@ -94,14 +94,28 @@ static void words_of_a_group(void **state)
     group.top_rest = .85; /* Without a test, the share may be lower than elsewhere. */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "34 % of samples in solve (three.c:40) (elsewhere 85 %)");
+    group.samples = 20;
     group.unsure =
         (struct rps_share_apart){0, 1, {.name = "scan", .module = "", .file = ""}, .26, 0};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
                         "26 % of samples in scan (perhaps by chance; elsewhere: 0 %)");
-    group.chance = (struct rps_share_apart){1, 1, {.name = "walk", .file = ""}, .3, .1};
+    group.samples = 70; /* Chance explains a difference of 25 points, but not of 26. */
+    assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
+                        "26 % of samples in scan (elsewhere 0 %)");
+    group.unsure.share = .25;
+    assert_non_null(strstr(rps_share_group_text(text, sizeof(text), &group), "scan (perhaps"));
+    group.unsure.share = .26;
+    group.samples = 20;
+    group.chance = (struct rps_share_apart){0, 1, {.name = "walk", .file = ""}, .3, .1};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
                         "30 % of samples in walk and its callees (perhaps by chance; elsewhere: "
                         "10 %)");
+    group.samples = 1000;
+    assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
+                        "30 % of samples in walk and its callees (elsewhere 10 %)");
+    group.chance.is_tested = 1; /* Its share varies so much that chance explains the difference. */
+    assert_non_null(strstr(rps_share_group_text(text, sizeof(text), &group), "callees (perhaps"));
+    group.samples = 20;
     group.chance.share = .19; /* too small to be more than chance */
     assert_non_null(strstr(rps_share_group_text(text, sizeof(text), &group), "scan (perhaps"));
     group.chance.is_found = 0;
@@ -200,9 +214,9 @@ static void names_that_stand_out(void **state)
         (struct rps_share_apart){1, 1, {.name = "parse", .file = ""}, .98, 0};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "in cc1, 98 % of samples in parse and its callees (elsewhere 0 %)");
-    assert_string_equal(rps_share_group_name(text, sizeof(text), &group), "cc1: parse");
+    assert_string_equal(rps_share_group_name(text, sizeof(text), &group, 0), "cc1: parse");
     group.by_program = 0;
-    assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "parse");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "parse");
     group.by_program = 1;
     function->is_found = 1; /* The share of the function itself says no more. */
     function->name.name = "parse";
@@ -218,14 +232,29 @@ static void names_that_stand_out(void **state)
     group.apart[RPS_APART_TOTAL].share = .4;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "40 % of samples in parse and its callees (elsewhere 0 %)");
-    assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "cc1");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "cc1");
+    group.top[0].share = .4; /* No name has half of the samples. */
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "parse");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 1), "");
+    group.apart[RPS_APART_TOTAL].share = .19;
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "");
+    group.chance = (struct rps_share_apart){1, 1, {.name = "scan", .file = ""}, .3, .1};
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "scan");
+    group.chance.is_found = 0;
+    group.top[0].share = .6;
     group.apart[RPS_APART_TOTAL].is_found = 0;
     group.is_alike = 0;
     group.apart[RPS_APART_CALLER] =
         (struct rps_share_apart){1, 1, {.name = "main", .file = ""}, .6, 0};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1, called by main");
-    assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "main: cc1");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "main: cc1");
     group.apart[RPS_APART_CALLER].is_found = 0;
+    group.apart[RPS_APART_PLACE] =
+        (struct rps_share_apart){1, 1, {.name = "cc1", .file = "/src/cc.c", .line = 7}, .4, 0};
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1 (cc.c:7)");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "cc1 (cc.c:7)");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 1), "cc1");
+    group.apart[RPS_APART_PLACE].is_found = 0;
     group.is_alike = 1;
     function->is_tested = 0; /* The comparison with other phases is unknown, so only the function
                                 with the largest share is named. */
