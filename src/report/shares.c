@@ -340,7 +340,6 @@ void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_g
         [RPS_APART_PLACE] = "place",
         [RPS_APART_TOTAL] = "function with callees",
     };
-
     char name[NAME_SIZE];
 
     for (int k = 0; k < RPS_APART_KINDS; k++) {
