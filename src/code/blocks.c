@@ -447,7 +447,7 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
         {"total", .kind = RPS_VALUE_INT},
         {"total_share", is_table && !is_task ? "Total" : NULL, RPS_VALUE_SHARE, .place = 2},
         {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MAX,
-         .drop = filling->output->is_time ? 2 : 0},
+         .drop = filling->output->is_time || by == RPS_SHARES_LINE ? 2 : 0},
         {"file", has_pid && is_table && has_any(filling->output->shares, 1) ? "File" : NULL,
          .place = 9, .width_max = MODULE_MAX},
         {"line", .kind = RPS_VALUE_INT},

@@ -47,7 +47,8 @@ def test_long_functions():
             folder.record("-q")
             seen = samples.Code(folder / "rpistat.data", run=run)
             for period in range(360):
-                seen.add(period, ["main", name % "second_equation" if 120 <= period < 240 else name % "equation"], 3)
+                function = name % "second_equation" if 120 <= period < 240 else name % "equation"
+                seen.add(period, ["main", (function, "/usr/lib/libsolver_of_equations.so.1", "/src/a_file_with_a_long_name.cpp", 123)], 3)
             seen.write()
         for command in ["report"], ["phases"], ["code"], ["code", "--by", "line"], ["code", "--tree"], \
                 ["explain", "--from", "12s", "--to", "24s"], ["compare", "1", "2"]:
