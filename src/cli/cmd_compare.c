@@ -333,11 +333,20 @@ static int find_sides(struct rps_cli *cli, struct job *job)
     const struct settings *settings = cli->settings;
     struct side *a = &job->side[RPS_SIDE_A], *b = &job->side[RPS_SIDE_B];
     int result = rps_reader_open(&a->reader, a->store, &cli->err);
+    int64_t *run_id;
+    size_t count = 0;
 
     if (result == 0 && job->is_one_store)
         b->reader = a->reader;
     else if (result == 0)
         result = rps_reader_open(&b->reader, b->store, &cli->err);
+    if (result == 0 && job->is_one_store && cli->argc == 0 && !settings->baseline)
+        result = rps_reader_runs(cli->arena, a->reader, &run_id, &count, &cli->err);
+    if (count == 1)
+        result = rps_error_set(&cli->err, RPS_FAILED,
+                               "%s has only one run; record another run, or name two stores with "
+                               "-i A -i B",
+                               a->store);
     for (int i = 0; i < 2 && result == 0; i++)
         result = rps_reader_find_group(cli->arena, job->side[i].reader, job->side[i].text,
                                        &job->side[i].run_id, &job->side[i].count, &cli->err);

@@ -89,7 +89,7 @@ def test_stores():
     assert sides("-i", "rpistat.data", "-i", "other.data", "main", "new") == "1,2,3 | 1"
     assert sides("-i", "./rpistat.data", "-i", "rpistat.data") == "6 | 7"
     refused(FOLDER.call("compare", "-i", "a", "-i", "b", "-i", "c"), 2, "-i can be given at most 2 times; leave out 'c'")
-    refused(FOLDER.call("compare", "-i", "other.data"), 1, "run last-1", "other.data", "run 1 only")
+    refused(FOLDER.call("compare", "-i", "other.data"), 1, "other.data has only one run", "record another run")
     refused(FOLDER.call("compare", "-i", "rpistat.data", "-i", "no.data"), 1, "no.data")
 
 
@@ -322,7 +322,7 @@ def test_configuration():
     os.mkdir(FOLDER / "rpistat")
     FOLDER.write("rpistat/config", "theme = dark\n[compare]\nundecided = pass\ninput = other.data\n")
     env = environment(XDG_CONFIG_HOME=FOLDER.path)
-    refused(FOLDER.call("compare", env=env), 1, "other.data", "run 1 only")
+    refused(FOLDER.call("compare", env=env), 1, "other.data", "has only one run")
     expect(FOLDER.call("compare", "-i", "rpistat.data", env=env), 0)
     env["RPISTAT_STORE"] = FOLDER / "no.data"
     refused(FOLDER.call("compare", env=env), 1, "no.data")
