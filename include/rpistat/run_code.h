@@ -64,5 +64,8 @@ int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code);
 /* Report that the run has no samples, and how to record samples. Return RPS_FAILED. */
 int rps_run_code_none(int64_t run_id, struct rps_error *err);
 
+/* Set the error for a part of a run that has no measurement period. Returns RPS_FAILED. */
+int rps_run_code_no_period(int64_t run_id, struct rps_error *err);
+
 /* Return RPS_FAILED, with advice, if the control groups of tasks were not recorded. */
 int rps_run_code_check_cgroups(int64_t run_id, const struct rps_code *code, struct rps_error *err);

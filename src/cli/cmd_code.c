@@ -1,7 +1,6 @@
 /* `rpistat code`: the code that ran in a run, in a time range, and in each phase. */
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -290,12 +289,7 @@ static int find_part_shares(struct rps_cli *cli, struct job *job)
         result = rps_latency_read(cli->arena, cli->reader, cli->run_id, &job->code, &job->part,
                                   &cli->err);
     if (result == 0 && job->part.count == 0)
-        result =
-            rps_error_set(&cli->err, RPS_FAILED,
-                          "run %" PRId64
-                          " has no measurement period in this selection; choose another time range "
-                          "or phase",
-                          cli->run_id);
+        result = rps_run_code_no_period(cli->run_id, &cli->err);
     if (result == 0)
         result = rps_run_part_time(cli->arena, cli->reader, cli->run_id, &job->choice, &job->part,
                                    &job->cpus, &job->time, &cli->err);

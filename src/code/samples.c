@@ -15,6 +15,14 @@ int rps_run_code_none(int64_t run_id, struct rps_error *err)
                          run_id);
 }
 
+int rps_run_code_no_period(int64_t run_id, struct rps_error *err)
+{
+    return rps_error_set(err, RPS_FAILED,
+                         "run %" PRId64 " has no measurement period in this selection; choose "
+                         "another time range or phase",
+                         run_id);
+}
+
 int rps_run_code_check_cgroups(int64_t run_id, const struct rps_code *code, struct rps_error *err)
 {
     if (code->cgroup_count > 0)

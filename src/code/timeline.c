@@ -248,6 +248,8 @@ int rps_export_code(struct rps_export_job *job, const struct rps_part_choice *ch
         result = rps_run_code_none(run_id, err);
     if (result > 0)
         result = rps_run_part_choose(job->arena, job->reader, run_id, choice, &part, err);
+    if (result == 0 && part.count == 0)
+        result = rps_run_code_no_period(run_id, err);
     if (result == 0)
         result = rps_latency_read(job->arena, job->reader, run_id, &code, &part, err);
     if (result == 0)

@@ -283,6 +283,8 @@ def test_folded():
     refused(FOLDER.call("code", "-r", "1", "Z"), 1, "has no phase 'Z'; choose from A to C (see `rpistat phases`)")
     refused(FOLDER.call("code", "-r", "1", "--format", "folded", "-o", "/dev/full"), 1,
             "cannot write the export: No space left")
+    for command in (["export", "--format", "folded"], ["export", "--format", "pprof", "-o", "empty.pb"], ["code", "--format", "folded"]):
+        refused(FOLDER.call(*command, "-r", "1", "--from", "1h", "--to", "2h"), 1, "no measurement period in this selection")
     part = expect(FOLDER.call("export", "-r", "1", "--format", "folded", "--from", "phase:B", "--to",
                               "phase:B"), 0).stdout
     assert folded(part)["main;load"] == 60, part
