@@ -68,6 +68,8 @@ static void add_code(struct rps_document *document, const struct rps_run_window 
         {"self_share", "Window", RPS_VALUE_SHARE, .place = 2},
         {"elsewhere_share", heading_of(window), RPS_VALUE_SHARE, .place = 3},
         {.name = "module"},
+        {.name = "file"},
+        {"line", .kind = RPS_VALUE_INT},
     };
     const struct rps_share_group *group = window->shares.group;
     struct rps_block *block;
