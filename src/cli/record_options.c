@@ -131,7 +131,7 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "fp, dwarf, lbr, none or auto", "auto", RPS_OPTION_CHOICE, AT(stacks),
      .words = "auto fp dwarf lbr none"},
-    {"jit-names", 0, NULL, "ask Java, Node, ... for names of JIT-compiled code", NULL,
+    {"jit-names", 0, NULL, "ask Java and Node for names of JIT code", NULL,
      RPS_OPTION_FLAG, AT(jit_names)},
     {"wall", 0, NULL, "record where threads wait (see code --wall)", NULL, RPS_OPTION_FLAG,
      AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},

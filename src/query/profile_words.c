@@ -587,7 +587,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         rest = base_of(&pair, f);
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
         if (fabs(value - rest) <= least || (!io->other && is_wait) || /* see write_system */
-            (strcmp(name, RPS_IO_LOCKS) == 0 && (!io->other || has_pool(of))))
+            (strcmp(name, RPS_IO_LOCKS) == 0 && (!io->other || has_pool(of))) ||
+            (is_reading && (value < rest ? own_least : rest_least)[0])) /* may be the larger one */
             continue;
         of->is_unsure |= pair.is_unsure && fabs(difference(&pair, f)) > limit;
         of->is_common |= pair.is_common && fabs(difference(&pair, f)) > limit;
@@ -597,11 +598,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
             (!io->other && value > rest && rest > least && strncmp(unit, "threads", 7) == 0))
             continue;
         write_number(number, sizeof(number), value, fmin(least, 1), value < 100 ? 0 : 1);
-        if (strcmp(number, "0") == 0 && strncmp(unit, "threads", 7) == 0) {
-            if (own_least[0])
-                continue;
+        if (strcmp(number, "0") == 0 && strncmp(unit, "threads", 7) == 0)
             strcpy(number, "no");
-        }
         write_number(other, sizeof(other), rest, fmin(least, 1), rest < 100 ? 0 : 1);
         snprintf(ret[count].text, TEXT_SIZE, "%.*s%s%s %s (%s%s %s%s %.*s)", (int)(unit - name),
                  name, is_reading ? own_least : "", number, unit,

@@ -363,12 +363,15 @@ static void groups_of_calls(void **unused)
         {7, 0, 3},  /* function 0 > 3: few samples */
     };
     static const int64_t function[] = {0, 2, 1, 2, 3, 2, -1, 3};
-    static const uint64_t seen[] = {0, 40, 0, 30, 5, 10, 7, 5};
+    static const uint64_t seen[] = {0, 400, 0, 300, 5, 100, 7, 5};
     static const uint64_t few[] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const struct rps_code of = {.stack_count = 8, .stack = tree, .frame_count = 5};
+    static const uint64_t small[] = {0, 400, 0, 90, 60, 100, 7, 5};
+    static struct rps_frame frame[5];
+    const struct rps_code of = {.stack_count = 8, .stack = tree, .frame_count = 5, .frame = frame};
     int64_t group[8], other[8];
     const struct rps_call_run run[] = {{&of, function, NULL, seen, group},
                                        {&of, function, NULL, few, other}};
+    const struct rps_call_run with_small = {&of, function, NULL, small, group};
 
     (void)unused;
     assert_int_equal(rps_call_groups_find(run, 1), 3);
@@ -385,6 +388,10 @@ static void groups_of_calls(void **unused)
     assert_int_equal(rps_call_groups_find(&run[1], 1), 1);
     for (int s = 0; s < 8; s++)
         assert_int_equal(other[s], s == 6 ? -1 : 0);
+    /* Function 1 has 150 samples with its callees, so all are one group. */
+    assert_int_equal(rps_call_groups_find(&with_small, 1), 1 + 2);
+    assert_true(group[2] > 0 && group[2] == group[3] && group[3] == group[4]);
+    assert_true(group[1] > 0 && group[1] != group[2]);
 }
 
 /* An unknown function (0) is divided by its addresses, if it is innermost. Blocks with few samples
@@ -401,7 +408,7 @@ static void groups_of_blocks(void **unused)
                                       {5, -1, 5}, {6, 0, 6},  {7, 2, 7},  {8, -1, 8}, {9, -1, 9}};
     static const struct rps_share_name name[] = {{.is_unnamed = 1}, {.is_unnamed = 0}};
     static const int64_t function[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
-    static const uint64_t seen[] = {10, 10, 10, 4, 4, 10, 10, 10, 10, 10};
+    static const uint64_t seen[] = {100, 100, 100, 4, 4, 100, 100, 100, 100, 100};
     const struct rps_code of = {.stack_count = 10,
                                 .stack = tree,
                                 .frame_count = 10,
@@ -436,7 +443,7 @@ static void groups_of_a_large_function(void **unused)
     static const struct rps_share_name name[] = {
         {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}};
     static const int64_t function[] = {0, 0, 0, 1, 1, 2};
-    static const uint64_t seen[] = {10, 10, 10, 10, 10, 60};
+    static const uint64_t seen[] = {100, 100, 100, 100, 100, 600};
     const struct rps_code of = {.stack_count = 6,
                                 .stack = tree,
                                 .frame_count = 6,
@@ -465,7 +472,7 @@ static void groups_of_calling_places(void **unused)
     static const struct rps_share_name name[] = {
         {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}};
     static const int64_t function[] = {0, 0, 1, 1, 1, 2, 2, 3, 1};
-    static const uint64_t seen[] = {0, 0, 10, 10, 10, 6, 6, 0, 10};
+    static const uint64_t seen[] = {0, 0, 100, 100, 100, 60, 60, 0, 100};
     const struct rps_code of = {.stack_count = 9,
                                 .stack = tree,
                                 .frame_count = 6,
@@ -499,7 +506,7 @@ static void groups_below_made_code(void **unused)
     static const struct rps_share_name name[] = {
         {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}};
     static const int64_t function[] = {1, 0, 0, 2, 2, 2};
-    static const uint64_t seen[] = {0, 8, 8, 8, 8, 8};
+    static const uint64_t seen[] = {0, 80, 80, 200, 80, 80};
     const struct rps_code of = {.stack_count = 6,
                                 .stack = tree,
                                 .frame_count = 4,
@@ -539,7 +546,7 @@ static void groups_of_jit_functions(void **unused)
                                       {6, -1, 4}, {7, 6, 5}};           /* 4 > 5 */
     static const struct rps_share_name name[6];
     static const int64_t function[] = {0, 1, 2, 3, 1, 2, 4, 5};
-    static const uint64_t seen[] = {10, 10, 2, 0, 10, 3, 10, 50};
+    static const uint64_t seen[] = {200, 100, 2, 0, 100, 3, 100, 500};
     const struct rps_code of = {.stack_count = 8,
                                 .stack = tree,
                                 .frame_count = 6,
