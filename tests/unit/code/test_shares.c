@@ -363,7 +363,7 @@ static void groups_of_calls(void **unused)
         {7, 0, 3},  /* function 0 > 3: few samples */
     };
     static const int64_t function[] = {0, 2, 1, 2, 3, 2, -1, 3};
-    static const uint64_t seen[] = {0, 400, 0, 300, 5, 100, 7, 5};
+    static const uint64_t seen[] = {0, 400, 0, 300, 6, 100, 7, 6};
     static const uint64_t few[] = {1, 1, 1, 1, 1, 1, 1, 1};
     static const uint64_t small[] = {0, 400, 0, 90, 60, 100, 7, 5};
     static struct rps_frame frame[5];
@@ -381,7 +381,7 @@ static void groups_of_calls(void **unused)
     assert_int_equal(group[6], -1);
     assert_int_equal(group[7], 0);
     assert_int_equal(group[0], 0);
-    /* Two runs together have enough samples (5 + 1) of 0 > 3 and of 1 > 2 > 3. Both runs have the
+    /* Two runs together have enough samples (6 + 1) of 0 > 3 and of 1 > 2 > 3. Both runs have the
      * same group numbers. */
     assert_int_equal(rps_call_groups_find(run, 2), 5);
     assert_true(group[7] > 0 && group[7] == other[7] && group[1] == other[1]);
