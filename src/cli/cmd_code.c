@@ -383,11 +383,10 @@ static int run_code(struct rps_cli *cli)
                                  .is_wall = settings->is_wall}};
     int result = job.choice.phase ? rps_run_part_check(job.choice.phase, &cli->err) : 0;
 
-    rps_run_init(&job.run);
     if (result == 0)
         result = rps_cpus_choose(cli, settings->cpus, &job.cpus);
     if (result == 0)
-        result = rps_reader_run(cli->reader, cli->run_id, &job.run, &cli->err);
+        result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &job.run, &cli->err);
     if (result == 0)
         result = rps_reader_code(cli->arena, cli->reader, cli->run_id, &job.code, &cli->err);
     else
@@ -409,7 +408,6 @@ static int run_code(struct rps_cli *cli)
     }
 out:
     rps_phase_levels_free(&job.levels);
-    rps_run_free(&job.run);
     return result;
 }
 

@@ -134,7 +134,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     options->metric = settings->metric.name;
     options->metric_count = settings->metric.count;
     if (result == 0)
-        result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
+        result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &job->run, &cli->err);
     if (result == 0)
         result = rps_run_phases_detect(&at, 1, options, &job->found, &cli->err);
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
@@ -192,14 +192,11 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
 static int phases_of_run(struct rps_cli *cli)
 {
     struct run_job job = {0};
-    int result;
+    int result = detect_run(cli, &job);
 
-    rps_run_init(&job.run);
-    result = detect_run(cli, &job);
     if (result == 0)
         result = write_run(cli, &job);
     rps_run_phases_free(&job.found);
-    rps_run_free(&job.run);
     return result;
 }
 

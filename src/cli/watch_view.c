@@ -23,7 +23,7 @@ void rps_watch_view_free(struct rps_watch_view *view)
     rps_phases_free(&view->phases);
     rps_plan_free(view->plan);
     rps_arena_free(view->arena);
-    rps_run_free(&view->run);
+    rps_arena_free(view->run.arena);
     memset(view, 0, sizeof(*view));
 }
 
@@ -32,13 +32,14 @@ void rps_watch_view_free(struct rps_watch_view *view)
 static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
                        struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run_summary summary;
     struct rps_run run;
-    int result = rps_reader_run(reader, run_id, &run, err);
+    int result = rps_reader_run(arena, reader, run_id, &run, err);
 
+    rps_arena_free(result < 0 ? arena : view->run.arena);
     if (result < 0)
         return result;
-    rps_run_free(&view->run);
     view->run = run;
     if (rps_reader_summary(reader, run_id, &summary, err) < 0)
         return RPS_FAILED;

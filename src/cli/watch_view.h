@@ -8,7 +8,7 @@
 #include "rpistat/tally.h"
 
 struct rps_watch_view {
-    struct rps_run run;
+    struct rps_run run;            /* its arena is replaced by each update; owned */
     struct rps_plan *plan;         /* plan of the run; NULL before the first update */
     int64_t from_ns, to_ns;        /* start and end of the available part of the last minutes */
     uint64_t periods;              /* number of periods of the run so far */

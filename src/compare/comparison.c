@@ -10,10 +10,8 @@
 
 void rps_comparison_free(struct rps_comparison *comparison)
 {
-    for (size_t r = 0; r < comparison->run_count; r++) {
-        rps_run_free(&comparison->run[r].run);
+    for (size_t r = 0; r < comparison->run_count; r++)
         rps_phases_free(&comparison->run[r].phases);
-    }
     *comparison = (struct rps_comparison){0};
 }
 

@@ -21,8 +21,7 @@ static int read_run(struct rps_comparison_work *work, size_t r,
     run->run_id = choice->run_id;
     run->side = choice->side;
     run->store = choice->store;
-    rps_run_init(&run->run);
-    if (rps_reader_run(run->reader, run->run_id, &run->run, err) < 0)
+    if (rps_reader_run(work->comparison.arena, run->reader, run->run_id, &run->run, err) < 0)
         return RPS_FAILED;
     if (run->run.state == RPS_RUN_RECORDING)
         return rps_error_set(err, RPS_FAILED,

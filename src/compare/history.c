@@ -39,9 +39,8 @@ static void leave_out_copies(struct rps_history *history)
         const struct rps_tag *of = rps_run_tag(run, COPY_TAG);
 
         if (kept > 0 && of && strcmp(of->value, history->run[kept - 1].run.uuid) == 0)
-            rps_run_free(run);
-        else
-            history->run[kept++] = history->run[r];
+            continue;
+        history->run[kept++] = history->run[r];
     }
     history->copies = history->run_count - kept;
     history->run_count = kept;
@@ -57,8 +56,7 @@ static int read_runs(struct rps_history *history, const int64_t *run_id, size_t 
         struct rps_run *run = &history->run[history->run_count].run;
         int is_chosen, is_complete, is_failed;
 
-        rps_run_init(run);
-        if (rps_reader_run(history->reader, run_id[i], run, err) < 0)
+        if (rps_reader_run(history->arena, history->reader, run_id[i], run, err) < 0)
             return RPS_FAILED;
         for (int t = 0; t < run->tag_count && near; t++)
             rps_suggestion_consider(near, run->tag[t].key);
@@ -71,7 +69,6 @@ static int read_runs(struct rps_history *history, const int64_t *run_id, size_t 
         }
         history->unfinished += is_chosen && !is_complete;
         history->failed += is_chosen && is_complete;
-        rps_run_free(run);
     }
     qsort(history->run, history->run_count, sizeof(*history->run), compare_starts);
     leave_out_copies(history);
@@ -393,10 +390,4 @@ int rps_history_find(struct rps_arena *arena, struct rps_reader *reader, const c
         result = remark_changes(ret, err);
     }
     return result;
-}
-
-void rps_history_free(struct rps_history *history)
-{
-    for (size_t i = 0; i < history->run_count; i++)
-        rps_run_free(&history->run[i].run);
 }

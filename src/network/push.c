@@ -45,7 +45,8 @@ struct rps_push {
     struct rps_push_target target;
     struct rps_push_outcome outcome;
     struct rps_pushed *pushed;
-    struct rps_run run; /* data of the run, as last read */
+    struct rps_arena *arena; /* owned */
+    struct rps_run run;      /* data of the run, as last read */
     struct rps_plan *plan;
     struct rps_time_totals *totals;
     struct rps_push_batch batch;
@@ -205,16 +206,17 @@ static int read_cpu(struct rps_push *push, struct track *track, struct rps_error
 /* Send all available samples. *ret_goes_on is 1 if more samples will follow. */
 static int send_what_is_there(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run run;
     /* Read the run before its periods: if it has ended by then, all periods are in the store. */
-    int result = rps_reader_run(*push->reader, push->run_id, &run, err);
+    int result = rps_reader_run(arena, *push->reader, push->run_id, &run, err);
 
+    rps_arena_free(arena);
     if (result < 0)
         return result;
     push->run.state = run.state;
     push->run.elapsed_ns = run.elapsed_ns;
     *ret_goes_on = run.state == RPS_RUN_RECORDING;
-    rps_run_free(&run);
     result = find_cpus(push, err);
     for (size_t i = 0; i < push->track_count && result == 0; i++)
         result = read_cpu(push, &push->track[i], err);
@@ -307,12 +309,12 @@ int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run
     push->reader = reader;
     push->run_id = run_id;
     push->options = options;
-    rps_run_init(&push->run);
+    push->arena = rps_arena_new();
     result = rps_push_target_open(&push->target, options, &push->outcome, err);
     if (result == 0)
         result = rps_pushed_open(&push->pushed, options->state_path, err);
     if (result == 0)
-        result = rps_reader_run(*reader, run_id, &push->run, err);
+        result = rps_reader_run(push->arena, *reader, run_id, &push->run, err);
     if (result == 0)
         result = rps_reader_plan(*reader, run_id, &push->plan, err);
     /* When a run ends, the recorder corrects the run's start by some ms. All samples of a run use
@@ -357,7 +359,7 @@ void rps_push_close(struct rps_push *push)
     rps_push_target_close(&push->target);
     rps_pushed_close(push->pushed);
     rps_plan_free(push->plan);
-    rps_run_free(&push->run);
+    rps_arena_free(push->arena);
     free(push->track);
     free(push);
 }

@@ -295,9 +295,8 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
     int result = rps_cpu_series_open(arena, &series, reader, run_id, choice->from_ns, choice->to_ns,
                                      &sum, err);
 
-    rps_run_init(&run);
     if (result == 0)
-        result = rps_reader_run(reader, run_id, &run, err);
+        result = rps_reader_run(arena, reader, run_id, &run, err);
     if (result == 0)
         result = rps_reader_plan(reader, run_id, &plan, err);
     if (result == 0)
@@ -310,7 +309,6 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
             ret[g] = part_time(&time[g], &run, &system[g], series.by_cpu ? series.count : 1);
     }
     rps_plan_free(plan);
-    rps_run_free(&run);
     return result;
 }
 

@@ -367,15 +367,15 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
 int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
                        char remark[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run run;
-    int result = rps_reader_run(reader, run_id, &run, err);
+    int result = rps_reader_run(arena, reader, run_id, &run, err);
 
-    if (result < 0)
-        return result;
-    result = stored(reader, run_id, &run, ret, remark, err);
+    if (result == 0)
+        result = stored(reader, run_id, &run, ret, remark, err);
     if (result == 0)
         result = detect_small(reader, &run, ret, remark, err);
-    rps_run_free(&run);
+    rps_arena_free(arena);
     return result;
 }
 

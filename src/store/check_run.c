@@ -13,6 +13,7 @@
 #include "period.h"
 #include "system.h"
 #include "writer.h"
+#include "rpistat/arena.h"
 #include "rpistat/moments.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -317,16 +318,16 @@ static void report_detection(void *context, int64_t detection, const struct rps_
 static void check_description(struct check *check)
 {
     const struct rps_detection_sink sink = {check, report_detection};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_plan *plan = NULL;
     struct rps_error err;
     struct rps_run run;
 
-    if (rps_reader_run(check->reader, check->run_id, &run, &err) < 0) {
+    if (rps_reader_run(arena, check->reader, check->run_id, &run, &err) < 0)
         report_error(check, &err);
-    } else {
+    else
         check_state(check, &run);
-        rps_run_free(&run);
-    }
+    rps_arena_free(arena);
     if (rps_reader_plan(check->reader, check->run_id, &plan, &err) < 0)
         report_error(check, &err);
     else if (check->expected)

@@ -38,17 +38,13 @@ static int read_plan_rows(struct reading *r, const char *before, const struct rp
     return result;
 }
 
-static int read_columns(sqlite3_stmt *stmt, int first, const struct rps_field *field, void *base,
-                        struct rps_error *err)
-{
-    return rps_fields_read(stmt, first, field, base) == SQLITE_OK ? 0 : rps_error_memory(err);
-}
-
 static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct reading *r = context;
 
-    return read_columns(stmt, 1, rps_plan_fields, r->plan, err);
+    (void)err;
+    rps_fields_read(NULL, stmt, 1, rps_plan_fields, r->plan);
+    return 0;
 }
 
 static int read_incomplete(void *context, sqlite3_stmt *stmt, struct rps_error *err)
@@ -70,7 +66,10 @@ static int read_set(void *context, sqlite3_stmt *stmt, struct rps_error *err)
         sqlite3_column_int64(stmt, 0) != r->plan->set_count)
         return refuse_plan(r, "the event sets", err);
     set = rps_plan_add_set(r->plan);
-    return set ? read_columns(stmt, 1, rps_set_fields, set, err) : rps_error_memory(err);
+    if (!set)
+        return rps_error_memory(err);
+    rps_fields_read(NULL, stmt, 1, rps_set_fields, set);
+    return 0;
 }
 
 static int read_event(void *context, sqlite3_stmt *stmt, struct rps_error *err)
@@ -88,7 +87,8 @@ static int read_event(void *context, sqlite3_stmt *stmt, struct rps_error *err)
             return refuse_plan(r, "the events", err);
         event = &set->event[set->event_count++];
     }
-    return read_columns(stmt, 2, rps_event_fields, event, err);
+    rps_fields_read(NULL, stmt, 2, rps_event_fields, event);
+    return 0;
 }
 
 static int read_metric(void *context, sqlite3_stmt *stmt, struct rps_error *err)
@@ -99,7 +99,10 @@ static int read_metric(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     if (r->plan->metric_count >= METRICS_MAX)
         return refuse_plan(r, "the metrics", err);
     metric = rps_plan_add_metric(r->plan);
-    return metric ? read_columns(stmt, 1, rps_metric_fields, metric, err) : rps_error_memory(err);
+    if (!metric)
+        return rps_error_memory(err);
+    rps_fields_read(NULL, stmt, 1, rps_metric_fields, metric);
+    return 0;
 }
 
 static int check_plan(const struct reading *r, struct rps_error *err)

@@ -31,10 +31,8 @@ static void read_notes(struct rps_reader *reader, int64_t run_id)
     struct rps_error err;
     char title[256];
 
-    rps_run_init(&run);
-    if (rps_reader_run(reader, run_id, &run, &err) == 0)
+    if (rps_reader_run(arena, reader, run_id, &run, &err) == 0)
         fuzz_expect_printable(rps_run_title(title, sizeof(title), &run));
-    rps_run_free(&run);
     rps_reader_summary(reader, run_id, &summary, &err);
     rps_reader_marks(arena, reader, run_id, &notes, &err);
     rps_reader_gaps(arena, reader, run_id, &notes, &err);

@@ -81,8 +81,7 @@ static void begin_run(struct pair *pair, int r)
     run->reader = fixture->reader;
     run->run_id = fixture->run_id;
     run->side = story[r].side;
-    rps_run_init(&run->run);
-    assert_int_equal(rps_reader_run(run->reader, run->run_id, &run->run, &err), 0);
+    assert_int_equal(rps_reader_run(arena, run->reader, run->run_id, &run->run, &err), 0);
 }
 
 static void add_figure(struct rps_comparison *comparison, enum rps_comparison_kind kind,
@@ -145,7 +144,6 @@ static void end(struct pair *pair)
 {
     for (int r = 0; r < RUNS; r++) {
         rps_phases_free(&pair->run[r].phases);
-        rps_run_free(&pair->run[r].run);
         fixture_end(&pair->fixture[r]);
     }
     for (int r = 0; r < ROWS; r++)

@@ -549,10 +549,9 @@ static double error_of_window(struct fixture *fixture, const struct rps_phases *
     struct rps_run run;
     struct rps_error err;
 
-    assert_int_equal(rps_reader_run(fixture->reader, fixture->run_id, &run, &err), 0);
+    assert_int_equal(rps_reader_run(arena, fixture->reader, fixture->run_id, &run, &err), 0);
     if (rps_run_window_find(arena, fixture->reader, &run, &window, &err) < 0)
         fail_msg("%s", err.message);
-    rps_run_free(&run);
     return window.profile.figure[figure_of(&window.profile, "cpi")].error;
 }
 
