@@ -436,9 +436,9 @@ struct rps_detection {
     int64_t detection;              /* number of the detection in the run, from 0, given by the
                                        store */
     char method[64];                /* method of the detection, for example "screened" or "exact" */
-    char *parameters;               /* settings and results as a JSON object (owned, malloc) */
-    char *remark;                   /* remark on the whole run, or NULL (owned, malloc) */
-    struct rps_phase_levels levels; /* levels of phases (owned); outliers, first, last: period
+    char *parameters;               /* settings and results as a JSON object */
+    char *remark;                   /* remark on the whole run, or NULL */
+    struct rps_phase_levels levels; /* levels of phases; outliers, first, last: period
                                        numbers */
 };
 
@@ -450,8 +450,7 @@ struct rps_detection {
 int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detection *detection,
                             struct rps_error *err);
 
-/* Read the newest detection of a run with all its levels. Return 1 and *ret (free with
- * rps_detection_free), 0 if there is none, or a negative value on error or for invalid data. */
-int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_detection *ret,
-                         struct rps_error *err);
-void rps_detection_free(struct rps_detection *detection);
+/* Read the newest detection of a run with all its levels. Return 1 and *ret (in the arena), 0 if
+ * there is none, or a negative value on error or for invalid data. */
+int rps_reader_detection(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         struct rps_detection *ret, struct rps_error *err);

@@ -20,7 +20,8 @@ struct rps_watch_view {
     int recent_periods;            /* minimum number of periods in `recent`; set by the caller */
     struct rps_run_system *system; /* system metrics of the seconds in `recent` */
     int have_phases;
-    struct rps_phases phases; /* phases of the last minutes */
+    struct rps_phases phases;       /* phases of the last minutes */
+    struct rps_arena *phases_arena; /* owned */
 };
 
 /* Update the view of a run: its last `last_ns`, and the rates of the last `recent_ns`, extended

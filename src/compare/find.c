@@ -100,14 +100,13 @@ static void add_rows(struct rps_comparison *comparison, size_t phases)
 }
 
 /* Replace the labels of the run's phases by row numbers. */
-static void label_run(struct rps_comparison *comparison, size_t r, struct rps_phases *phases,
+static void label_run(struct rps_comparison *comparison, size_t r, const struct rps_phases *phases,
                       const size_t *row_of)
 {
     struct rps_comparison_run *run = &comparison->run[r];
     int stands = comparison->standing[run->side] == r;
 
     run->phases = *phases;
-    *phases = (struct rps_phases){0};
     run->phases.label_count = (int)comparison->row_count - 1;
     for (size_t i = 0; i < run->phases.count; i++) {
         struct rps_phase *phase = &run->phases.phase[i];
@@ -161,7 +160,8 @@ static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
     }
     for (size_t r = 0; r < comparison->run_count; r++)
         run[r] = (struct rps_run_at){comparison->run[r].reader, comparison->run[r].run_id};
-    result = rps_run_phases_detect(run, comparison->run_count, &options, &work->phases, err);
+    result = rps_run_phases_detect(comparison->arena, run, comparison->run_count, &options,
+                                   &work->phases, err);
     return result == 0 ? match(work, &work->phases.joint, err) : result;
 }
 
@@ -267,7 +267,6 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
     }
     for (size_t r = 0; r < work.comparison.run_count; r++)
         rps_plan_free(work.run[r].plan);
-    rps_run_phases_free(&work.phases);
     *ret = work.comparison;
     return result;
 }

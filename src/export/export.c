@@ -260,9 +260,9 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
     int result = 0;
 
     if (job->run->state == RPS_RUN_RECORDING)
-        result = rps_run_phases_stored(job->reader, run, ret, err);
+        result = rps_run_phases_stored(job->arena, job->reader, run, ret, err);
     else
-        result = rps_run_phases_get(job->reader, run, ret, NULL, err);
+        result = rps_run_phases_get(job->arena, job->reader, run, ret, NULL, err);
     if (result == 0 && job->run->state != RPS_RUN_RECORDING)
         result = rps_reader_summary(job->reader, run, &summary, err);
     else if (result > 0)
@@ -305,7 +305,6 @@ static int export_run(struct rps_export_job *job, struct follow *follow, int64_t
         result = walk_run(job, follow, err);
     else if (result >= 0 && (result = format->part(job, choice, cpus, err)) == 0)
         result = finish(job, err);
-    rps_phase_levels_free(&levels);
     rps_plan_free(plan);
     rps_arena_free(job->arena);
     return result;

@@ -233,10 +233,9 @@ static int put_phases(struct rps_push *push, struct rps_error *err)
 
     rps_reader_close(*push->reader);
     *push->reader = NULL;
-    result = rps_run_phases_apart(path, push->run_id, NULL, &phases, err);
+    result = rps_run_phases_apart(push->arena, path, push->run_id, NULL, &phases, err);
     if (result > 0)
         result = rps_time_totals_phases(push->totals, &phases, err);
-    rps_phases_free(&phases);
     if (rps_reader_open(push->reader, path, result < 0 ? NULL : err) < 0)
         return RPS_FAILED;
     if (result < 0)

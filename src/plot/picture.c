@@ -523,7 +523,6 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 
 void rps_picture_free(struct rps_picture *picture)
 {
-    rps_phase_levels_free(&picture->levels);
     rps_plan_free(picture->plan);
     rps_arena_free(picture->arena);
     memset(picture, 0, sizeof(*picture));

@@ -126,7 +126,7 @@ static int keep_phases(struct rps_arena *arena, struct rps_reader *reader, int64
 {
     struct rps_phase_levels levels = {0};
     struct rps_run_part chosen = {0};
-    int result = choice->phases ? 1 : rps_run_phases_get(reader, run_id, &levels, NULL, err);
+    int result = choice->phases ? 1 : rps_run_phases_get(arena, reader, run_id, &levels, NULL, err);
 
     if (result == 0)
         result =
@@ -139,7 +139,6 @@ static int keep_phases(struct rps_arena *arena, struct rps_reader *reader, int64
             choose_phases(arena, choice->phases ? choice->phases : rps_phase_levels_shown(&levels),
                           run_id, choice->phase, &chosen, err);
     *part = rps_run_part_both(arena, part, &chosen);
-    rps_phase_levels_free(&levels);
     return result;
 }
 

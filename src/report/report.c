@@ -197,7 +197,6 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
 
 static void report_free(struct rps_report *report)
 {
-    rps_phase_levels_free(&report->levels);
     rps_plan_free(report->plan);
     rps_arena_free(report->arena);
 }

@@ -67,7 +67,7 @@ static void begin_run(struct pair *pair, int r)
 
     fixture_begin(fixture, "arm1176");
     fixture_write(fixture);
-    run->phases.phase = calloc(PHASES, sizeof(*run->phases.phase));
+    run->phases.phase = rps_arena_get(arena, PHASES, sizeof(*run->phases.phase));
     for (int i = 0; i < story[r].count; i++) {
         struct rps_phase *phase = &run->phases.phase[run->phases.count++];
 
@@ -143,7 +143,6 @@ static void begin(struct pair *pair)
 static void end(struct pair *pair)
 {
     for (int r = 0; r < RUNS; r++) {
-        rps_phases_free(&pair->run[r].phases);
         fixture_end(&pair->fixture[r]);
     }
     for (int r = 0; r < ROWS; r++)
@@ -312,7 +311,7 @@ static void test_without_phases(void **state)
     drawing_need_gnuplot();
     begin(&pair);
     for (int r = 0; r < RUNS; r++)
-        rps_phases_free(&pair.run[r].phases);
+        pair.run[r].phases = (struct rps_phases){0};
     pair.plot.width = 400;
     pair.plot.height = 260;
     assert_null(draw_and_read(&pair, "a-phases.dat"));
