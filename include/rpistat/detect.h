@@ -47,8 +47,8 @@ struct rps_signals {
 void rps_signals_free(struct rps_signals *signals);
 
 /* Set the noise floors of signals with unknown resolution, such as columns of a table, to a tenth
- * of the standard deviation. */
-void rps_signals_floor_noise(struct rps_signals *signals);
+ * of the standard deviation. The floors are in the arena. */
+void rps_signals_floor_noise(struct rps_arena *arena, struct rps_signals *signals);
 
 struct rps_detect_options {
     size_t min_length; /* Minimum length of a phase in observations (0: automatic) */

@@ -268,9 +268,9 @@ int rps_reader_downsampled_to(struct rps_reader *reader, int64_t run_id, int32_t
 int rps_reader_builds(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                       const char **ret, struct rps_error *err);
 
-/* Read the plan of a run; free with rps_plan_free. */
-int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
-                    struct rps_error *err);
+/* Read the plan of a run into the arena. */
+int rps_reader_plan(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_plan **ret, struct rps_error *err);
 
 /* Open a cursor over the rows of a run in [from_ns, to_ns), ordered by CPU and time. Resolution 0
  * returns periods as measured. Resolution k returns as few rows as possible that are not coarser

@@ -29,14 +29,13 @@ void rps_signals_free(struct rps_signals *signals)
     memset(signals, 0, sizeof(*signals));
 }
 
-void rps_signals_floor_noise(struct rps_signals *signals)
+void rps_signals_floor_noise(struct rps_arena *arena, struct rps_signals *signals)
 {
-    double *floor = rps_arena_loose(signals->signal_count, sizeof(*floor));
-
+    signals->noise_floor =
+        rps_arena_get(arena, signals->signal_count, sizeof(*signals->noise_floor));
     for (size_t s = 0; s < signals->signal_count; s++)
-        floor[s] = rps_noise_floor(signals->value + s * signals->count, signals->count);
-    free(signals->noise_floor);
-    signals->noise_floor = floor;
+        signals->noise_floor[s] =
+            rps_noise_floor(signals->value + s * signals->count, signals->count);
 }
 
 /* Round a value for display, to hide differences between implementations of exp(). */

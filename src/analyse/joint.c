@@ -3,7 +3,6 @@
 #include "rpistat/joint.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- concatenation ---------------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
 #include "adjust.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "levels_tree.h"
 

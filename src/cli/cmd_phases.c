@@ -238,7 +238,7 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
     struct rps_phases_options find = settings->of.find;
-    struct rps_signals even = rps_csv_signals_even(&job->table.signals);
+    struct rps_signals even = rps_csv_signals_even(cli->arena, &job->table.signals);
     int result;
 
     find.detect.min_length =
@@ -246,7 +246,6 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
     result = rps_phases_find(cli->arena, &even, &find, &job->found, &cli->err);
     if (result == 0)
         rps_csv_signals_set_rows(&job->table, &job->found);
-    rps_signals_free(&even);
     return result;
 }
 

@@ -7,7 +7,6 @@
 #include "watch_view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/loops.h"
@@ -21,7 +20,6 @@
 void rps_watch_view_free(struct rps_watch_view *view)
 {
     rps_arena_free(view->phases_arena);
-    rps_plan_free(view->plan);
     rps_arena_free(view->arena);
     rps_arena_free(view->run.arena);
     memset(view, 0, sizeof(*view));
@@ -46,7 +44,7 @@ static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, i
     view->periods = summary.periods;
     if (view->plan)
         return 0;
-    result = rps_reader_plan(reader, run_id, &view->plan, err);
+    result = rps_reader_plan(view->arena, reader, run_id, &view->plan, err);
     if (result < 0)
         return result;
     view->operand = rps_arena_get(view->arena, (size_t)rps_plan_operand_count(view->plan),

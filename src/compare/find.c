@@ -32,7 +32,8 @@ static int read_run(struct rps_comparison_work *work, size_t r,
         rps_reader_builds(work->comparison.arena, run->reader, run->run_id, &work->run[r].builds,
                           err) < 0)
         return RPS_FAILED;
-    return rps_reader_plan(run->reader, run->run_id, &work->run[r].plan, err);
+    return rps_reader_plan(work->comparison.arena, run->reader, run->run_id, &work->run[r].plan,
+                           err);
 }
 
 /* Refuse a run that is chosen twice. It may be in different copies of the store. */
@@ -265,8 +266,6 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
         rps_comparison_name_sides(&work.comparison);
         rps_comparison_remark_all(&work);
     }
-    for (size_t r = 0; r < work.comparison.run_count; r++)
-        rps_plan_free(work.run[r].plan);
     *ret = work.comparison;
     return result;
 }

@@ -171,7 +171,8 @@ static int offer(struct rps_history *history, size_t run, struct rps_arena *aren
 {
     size_t at = 0;
 
-    if (rps_reader_plan(history->reader, history->run[run].run.run_id, &ret->plan, err) < 0 ||
+    if (rps_reader_plan(arena, history->reader, history->run[run].run.run_id, &ret->plan, err) <
+            0 ||
         rps_comparison_offer_counts(arena, ret, err) < 0)
         return RPS_FAILED;
     while (at < ret->offered_count && ret->offered[at].is.kind <= RPS_FIGURE_CPU)
@@ -205,7 +206,6 @@ static int read_run(struct rps_history *history, size_t r, const struct rps_comp
             read_value(one.plan, run, rps_run_is_of_machine(run->target) ? -1 : summary.cpu_ns,
                        &one.offered[same], step);
     }
-    rps_plan_free(one.plan);
     rps_arena_free(arena);
     return result;
 }
@@ -224,7 +224,6 @@ static int read_values(struct rps_history *history, struct rps_error *err)
             .step = rps_arena_get(history->arena, history->run_count, sizeof(struct rps_step))};
     for (size_t r = 0; r < history->run_count && result == 0; r++)
         result = read_run(history, r, &newest, err);
-    rps_plan_free(newest.plan);
     return result;
 }
 

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/plan.h"
@@ -297,7 +296,7 @@ static int export_run(struct rps_export_job *job, struct follow *follow, int64_t
     job->run = &run;
     result = rps_reader_run(job->arena, job->reader, run_id, &run, err);
     if (result == 0 && !format->part)
-        result = rps_reader_plan(job->reader, run_id, &plan, err);
+        result = rps_reader_plan(job->arena, job->reader, run_id, &plan, err);
     job->plan = plan;
     if (result == 0 && format->phases && (result = find_phases(job, &levels, err)) > 0)
         job->phases = rps_phase_levels_shown(&levels);
@@ -305,7 +304,6 @@ static int export_run(struct rps_export_job *job, struct follow *follow, int64_t
         result = walk_run(job, follow, err);
     else if (result >= 0 && (result = format->part(job, choice, cpus, err)) == 0)
         result = finish(job, err);
-    rps_plan_free(plan);
     rps_arena_free(job->arena);
     return result;
 }

@@ -318,7 +318,7 @@ int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, int 
     int result = rps_reader_run(job.arena, reader, run_id, &run, err);
 
     if (result == 0)
-        result = rps_reader_plan(reader, run_id, &plan, err);
+        result = rps_reader_plan(job.arena, reader, run_id, &plan, err);
     job.plan = plan;
     if (result == 0)
         result = begin(&job, INT64_MAX / 2, 0, err);
@@ -333,7 +333,6 @@ int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, int 
         result = put_families(&job, err);
     }
     metrics_release(&job);
-    rps_plan_free(plan);
     rps_arena_free(job.arena);
     return result;
 }

@@ -112,14 +112,13 @@ int rps_live_find_end(struct rps_reader *reader, int64_t run_id, struct rps_live
     if (result == 0)
         *ret = (struct rps_live_end){run.state, run.elapsed_ns > 0 ? run.elapsed_ns : 0};
     if (result == 0 && run.state == RPS_RUN_RECORDING && run.elapsed_ns > 0) {
-        result = rps_reader_plan(reader, run_id, &plan, err);
+        result = rps_reader_plan(arena, reader, run_id, &plan, err);
         if (result == 0)
             result =
                 last_whole(reader, run_id,
                            run.elapsed_ns - rps_run_rotations_ns(&run, plan->set_count,
                                                                  ROTATIONS_BACK, run.elapsed_ns),
                            &ret->end_ns, err);
-        rps_plan_free(plan);
     }
     rps_arena_free(arena);
     return result;

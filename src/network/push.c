@@ -45,13 +45,13 @@ struct rps_push {
     struct rps_push_target target;
     struct rps_push_outcome outcome;
     struct rps_pushed *pushed;
-    struct rps_arena *arena; /* owned */
+    struct rps_arena *arena; /* owned; also holds this struct */
     struct rps_run run;      /* data of the run, as last read */
     struct rps_plan *plan;
     struct rps_time_totals *totals;
     struct rps_push_batch batch;
     size_t track_count;
-    struct track *track; /* tracks, one per CPU; owned */
+    struct track *track; /* tracks, one per CPU */
 };
 
 /* --- the state -------------------------------------------------------------------------------- */
@@ -108,8 +108,7 @@ static int add_track(struct rps_push *push, int32_t cpu, struct rps_error *err)
 {
     int64_t noted = NO_PERIODS;
 
-    if (!rps_array_add(&push->track, push->track_count, sizeof(*push->track)))
-        return rps_error_memory(err);
+    push->track = rps_arena_grow(push->arena, push->track, push->track_count, sizeof(*push->track));
     if (get_noted(push, cpu, &noted, err) < 0)
         return RPS_FAILED;
     push->track[push->track_count++] = (struct track){
@@ -300,22 +299,21 @@ static int is_there(struct rps_push *push, int *ret, struct rps_error *err)
 int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run_id,
                   const struct rps_push_options *options, struct rps_error *err)
 {
-    struct rps_push *push = calloc(1, sizeof(*push));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_push *push = rps_arena_get(arena, 1, sizeof(*push));
     int result;
 
-    if (!push)
-        return rps_error_memory(err);
+    push->arena = arena;
     push->reader = reader;
     push->run_id = run_id;
     push->options = options;
-    push->arena = rps_arena_new();
-    result = rps_push_target_open(&push->target, options, &push->outcome, err);
+    result = rps_push_target_open(arena, &push->target, options, &push->outcome, err);
     if (result == 0)
         result = rps_pushed_open(&push->pushed, options->state_path, err);
     if (result == 0)
-        result = rps_reader_run(push->arena, *reader, run_id, &push->run, err);
+        result = rps_reader_run(arena, *reader, run_id, &push->run, err);
     if (result == 0)
-        result = rps_reader_plan(*reader, run_id, &push->plan, err);
+        result = rps_reader_plan(arena, *reader, run_id, &push->plan, err);
     /* When a run ends, the recorder corrects the run's start by some ms. All samples of a run use
      * the start before the correction, so that repeated samples have the same times as before. */
     if (result == 0)
@@ -355,10 +353,7 @@ void rps_push_close(struct rps_push *push)
         return;
     rps_time_totals_close(push->totals);
     rps_push_batch_free(&push->batch);
-    rps_push_target_close(&push->target);
+    rps_http_close(push->target.http);
     rps_pushed_close(push->pushed);
-    rps_plan_free(push->plan);
     rps_arena_free(push->arena);
-    free(push->track);
-    free(push);
 }

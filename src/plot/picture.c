@@ -226,7 +226,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
                                "the start time of run %lld is unknown; leave out --x-axis clock",
                                (long long)run_id);
     if (result == 0)
-        result = rps_reader_plan(reader, run_id, &picture->plan, err);
+        result = rps_reader_plan(picture->arena, reader, run_id, &picture->plan, err);
     if (result == 0)
         result = rps_reader_downsampled(reader, run_id, &picture->thinned_ns, err);
     if (result == 0)
@@ -523,7 +523,6 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 
 void rps_picture_free(struct rps_picture *picture)
 {
-    rps_plan_free(picture->plan);
     rps_arena_free(picture->arena);
     memset(picture, 0, sizeof(*picture));
 }

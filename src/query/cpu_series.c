@@ -117,15 +117,6 @@ int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *e
         rps_text_duration(length, sizeof(length), run.elapsed_ns > 0 ? run.elapsed_ns : 0));
 }
 
-/* Refuse an empty part that the user chose. A whole run may be empty, since its metadata are worth
- * a report. */
-static int check_part(const struct rps_cpu_series *series, struct rps_error *err)
-{
-    int is_part = series->from_ns > 0 || series->to_ns < INT64_MAX;
-
-    return is_part && series->count == 0 ? rps_cpu_series_none(series, err) : 0;
-}
-
 int rps_cpu_series_open(struct rps_arena *arena, struct rps_cpu_series *series,
                         struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                         const struct rps_cpus *cpus, struct rps_error *err)
@@ -144,7 +135,10 @@ int rps_cpu_series_open(struct rps_arena *arena, struct rps_cpu_series *series,
     rps_cursor_close(cursor);
     if (result == 0)
         result = check_asked(arena, series, cpus, err);
-    return result == 0 ? check_part(series, err) : result;
+    /* a whole run may be empty, since its metadata are worth a report */
+    if (result == 0 && series->count == 0 && (from_ns > 0 || to_ns < INT64_MAX))
+        return rps_cpu_series_none(series, err);
+    return result;
 }
 
 /* --- the resolution --------------------------------------------------------------------------- */

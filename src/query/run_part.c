@@ -297,7 +297,7 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
     if (result == 0)
         result = rps_reader_run(arena, reader, run_id, &run, err);
     if (result == 0)
-        result = rps_reader_plan(reader, run_id, &plan, err);
+        result = rps_reader_plan(arena, reader, run_id, &plan, err);
     if (result == 0)
         result = read_group_times(arena, &series, groups, fmax(1, run.cpu_count), &time, err);
     if (result == 0)
@@ -307,7 +307,6 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
         if (time[g].length > 0 && rps_plan_knows_cpu_time(plan))
             ret[g] = part_time(&time[g], &run, &system[g], series.by_cpu ? series.count : 1);
     }
-    rps_plan_free(plan);
     return result;
 }
 

@@ -210,14 +210,11 @@ static int find_in_table(struct rps_arena *arena, struct rps_collected *collecte
                          struct rps_error *err)
 {
     struct rps_signals even;
-    int result;
 
     if (!is_named)
         drop_places(collected);
-    even = rps_csv_signals_even(&collected->signals);
-    result = rps_phases_find(arena, &even, find, ret, err);
-    rps_signals_free(&even);
-    return result;
+    even = rps_csv_signals_even(arena, &collected->signals);
+    return rps_phases_find(arena, &even, find, ret, err);
 }
 
 static int find_phases(struct rps_arena *arena, const struct rps_run_signals *signals,

@@ -163,7 +163,7 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
                     struct rps_error *err)
 {
     if (rps_reader_run(report->arena, reader, run_id, &report->run, err) < 0 ||
-        rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
+        rps_reader_plan(report->arena, reader, run_id, &report->plan, err) < 0 ||
         rps_reader_gaps(report->arena, reader, run_id, &report->gaps, err) < 0 ||
         rps_reader_marks(report->arena, reader, run_id, &report->marks, err) < 0 ||
         rps_reader_summary(reader, run_id, &report->summary, err) < 0)
@@ -193,12 +193,6 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
     }
     rps_tally_conclude(&report->tally, report->plan, report->operand);
     return 0;
-}
-
-static void report_free(struct rps_report *report)
-{
-    rps_plan_free(report->plan);
-    rps_arena_free(report->arena);
 }
 
 /* --- putting ---------------------------------------------------------------------------------- */
@@ -275,7 +269,7 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
     }
     if (c_locale)
         freelocale(c_locale);
-    report_free(report);
+    rps_arena_free(report->arena);
     return result;
 }
 
@@ -302,10 +296,9 @@ int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_pl
     struct rps_report report = {.options = &options, .arena = rps_arena_new()};
     int result = read_run(&report, reader, run_id, err);
 
-    if (result == 0) {
+    if (result == 0)
         *ret = report.plan;
-        report.plan = NULL;
-    }
-    report_free(&report);
+    else
+        rps_arena_free(report.arena);
     return result;
 }

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fields.h"
@@ -169,10 +168,9 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     char *sql = NULL;
     int code, result;
 
-    if (!reader->kept[RPS_READER_ROW] &&
-        !(sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
-                                  " FROM run WHERE run_id = ?4")))
-        return rps_error_memory(err);
+    if (!reader->kept[RPS_READER_ROW])
+        sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
+                                " FROM run WHERE run_id = ?4");
     result = borrow(reader, RPS_READER_ROW, sql, 0, &stmt, err);
     sqlite3_free(sql);
     if (result < 0)

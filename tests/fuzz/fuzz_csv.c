@@ -32,7 +32,7 @@ static void detect(const struct rps_csv_signals *table)
                                       .profile = &profile,
                                       .component_signal = name};
     struct rps_document document = {.arena = rps_arena_new()};
-    struct rps_signals even = rps_csv_signals_even(&table->signals);
+    struct rps_signals even = rps_csv_signals_even(document.arena, &table->signals);
     struct rps_error err;
 
     fuzz_expect(name != NULL, "out of memory");
@@ -48,7 +48,6 @@ static void detect(const struct rps_csv_signals *table)
             rps_document_write(&document, fuzz_sink(), format, 0);
     }
     rps_arena_free(document.arena);
-    rps_signals_free(&even);
     free(name);
 }
 

@@ -409,10 +409,11 @@ static void long_square_wave(void **state)
     (void)state;
     for (size_t i = 0; i < 150000; i++)
         signals.value[i] = i / 3000 % 2 ? 5 : 0;
-    rps_signals_floor_noise(&signals);
+    rps_signals_floor_noise(arena, &signals);
     phases = detect(&signals);
     assert_int_equal(phases.count, 50);
     assert_false(details.is_drifting);
+    signals.noise_floor = NULL; /* it is in the arena */
     rps_signals_free(&signals);
 }
 
@@ -827,9 +828,10 @@ static void noise_floor_by_itself(void **state)
         signals.value[5 + i] = 7;
     }
     signals.value[4] = signals.value[9] = NAN;
-    rps_signals_floor_noise(&signals);
+    rps_signals_floor_noise(arena, &signals);
     assert_true(fabs(signals.noise_floor[0] / 2e299 - 1) < 1e-9);
     assert_true(signals.noise_floor[1] <= 0);
+    signals.noise_floor = NULL; /* it is in the arena */
     rps_signals_free(&signals);
 }
 
@@ -944,9 +946,10 @@ static void constant_between_noise(void **state)
             for (size_t i = 100; i < 200; i++)
                 signals.value[s * 300 + i] = levels[1];
         }
-        rps_signals_floor_noise(&signals);
+        rps_signals_floor_noise(arena, &signals);
         phases = detect(&signals);
         expect_phases(&phases, "ABC", 100, 0);
+        signals.noise_floor = NULL; /* it is in the arena */
         rps_signals_free(&signals);
     }
     (void)state;
@@ -965,9 +968,10 @@ static void constant_half(void **state)
             for (size_t i = 100; i < 300; i++)
                 signals.value[s * 400 + i] = levels[i / 100];
         }
-        rps_signals_floor_noise(&signals);
+        rps_signals_floor_noise(arena, &signals);
         phases = detect(&signals);
         expect_phases(&phases, "ABCA", 100, 0);
+        signals.noise_floor = NULL; /* it is in the arena */
         rps_signals_free(&signals);
     }
     (void)state;

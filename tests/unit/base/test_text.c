@@ -25,7 +25,7 @@ static const struct {
 
 static void test_utf8(void **state)
 {
-    char *copy;
+    char *copy, harmless[64];
 
     (void)state;
     for (size_t i = 0; i < RPS_COUNT(utf8); i++) {
@@ -34,10 +34,9 @@ static void test_utf8(void **state)
         assert_int_equal(rps_text_width(utf8[i].text), utf8[i].width);
         free(copy);
     }
-    copy = rps_text_harmless("a\033[31m\n\xc2\x9b\xe2\x80\xae\t\xff");
+    copy = rps_text_harmless(harmless, "a\033[31m\n\xc2\x9b\xe2\x80\xae\t\xff");
     assert_string_equal(copy,
                         "a\xef\xbf\xbd[31m\n\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-    free(copy);
     assert_int_equal(rps_text_cut("abc", 4), 3);
     assert_int_equal(rps_text_cut("abc", 3), 3);
     assert_int_equal(rps_text_cut("abc", 2), 2);

@@ -181,7 +181,6 @@ static void test_slots(void **state)
     assert_int_equal(series.run[2].stretch[3].slot, 3);
     assert_float_equal(series.length, 18, 1e-9);
     assert_float_equal(series.phase_length, 16, 1e-9);
-    rps_comparison_series_free(&series);
     end(&pair);
 }
 
@@ -209,7 +208,6 @@ static void test_slots_of_any_phases(void **state)
                     series.run[r].stretch[i].slot < series.slot_count &&
                     (i == 0 || series.run[r].stretch[i].slot > series.run[r].stretch[i - 1].slot));
         }
-        rps_comparison_series_free(&series);
     }
     end(&pair);
 }
@@ -237,7 +235,6 @@ static void test_figures(void **state)
     assert_string_equal(series.metric[1].name, "cpi");
     assert_int_equal(series.run[0].series[0].count > 10, 1);
     assert_float_equal(series.run[0].series[0].value[3], 100, 1e-6);
-    rps_comparison_series_free(&series);
     end(&pair);
 }
 

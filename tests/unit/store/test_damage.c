@@ -87,7 +87,7 @@ static void plan_fails(void **state, const char *sql, const char *says)
     struct rps_plan *plan = NULL;
     struct rps_error err;
 
-    assert_true(rps_reader_plan(reader, 1, &plan, &err) < 0);
+    assert_true(rps_reader_plan(fixture_arena, reader, 1, &plan, &err) < 0);
     assert_null(plan);
     fixture_says(&err, says, NULL);
     rps_reader_close(reader);
@@ -126,9 +126,8 @@ static void text_is_cut_at_a_whole_character(void **state)
     assert_int_equal(strlen(run.label), 254);
     assert_int_equal(strlen(run.host), RPS_RUN_TEXT_SIZE - 1);
     assert_string_equal(run.cpu_model, "ab");
-    assert_int_equal(rps_reader_plan(reader, 1, &plan, &err), 0);
+    assert_int_equal(rps_reader_plan(fixture_arena, reader, 1, &plan, &err), 0);
     assert_int_equal(strlen(plan->set[0].event[0].name), 61);
-    rps_plan_free(plan);
     rps_reader_close(reader);
 }
 

@@ -137,7 +137,7 @@ static void a_plan_comes_back(void **state)
 
     fixture_end(writer, &run);
     reader = fixture_reader(fixture_path(state, "s"));
-    assert_int_equal(rps_reader_plan(reader, 1, &back, &err), 0);
+    assert_int_equal(rps_reader_plan(fixture_arena, reader, 1, &back, &err), 0);
     assert_string_equal(back->name, plan->name);
     assert_string_equal(back->title, plan->title);
     assert_string_equal(back->explain, plan->explain);
@@ -163,7 +163,6 @@ static void a_plan_comes_back(void **state)
         assert_int_equal(back->metric[i].whole.certainty, RPS_CERTAINTY_NONE);
         assert_true(isnan(back->metric[i].whole.value));
     }
-    rps_plan_free(back);
     rps_plan_free(plan);
     rps_reader_close(reader);
 }
@@ -449,7 +448,7 @@ static void a_run_that_is_not_there(void **state)
     fixture_says(&err, "run 7", "has run 1 only", NULL);
     assert_int_equal(rps_reader_summary(reader, 7, &summary, &err), RPS_FAILED);
     fixture_says(&err, "run 7", NULL);
-    assert_int_equal(rps_reader_plan(reader, 7, &plan, &err), RPS_FAILED);
+    assert_int_equal(rps_reader_plan(fixture_arena, reader, 7, &plan, &err), RPS_FAILED);
     fixture_says(&err, "run 7", NULL);
     rps_reader_close(reader);
 }
