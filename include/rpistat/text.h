@@ -66,8 +66,9 @@ size_t rps_text_fit(const char *text, int columns);
 /* Copy text for free(), with U+FFFD for each byte that is not UTF-8; NULL if memory runs out. */
 char *rps_text_repaired(const char *text);
 
-/* Copy text like rps_text_repaired, and also replace harmful characters, except newlines. */
-char *rps_text_harmless(const char *text);
+/* Copy text like rps_text_repaired, and also replace harmful characters, except newlines. ret has
+ * 3 * strlen(text) + 1 bytes. Return ret. */
+char *rps_text_harmless(char *ret, const char *text);
 
 /* Close a stream that open_memstream made. Return its text (*text, for free()), or NULL if a part
  * of the text could not be written. */

@@ -210,11 +210,12 @@ size_t rps_text_fit(const char *text, int columns)
     return (size_t)(at - text);
 }
 
-/* Replace bytes that are not UTF-8, and with `every` also harmful characters. */
-static char *replace_odd_characters(const char *text, bool every)
+/* Replace bytes that are not UTF-8, and with `every` also harmful characters. Return ret, which has
+ * room for a replacement per byte, or NULL. */
+static char *replace_odd_characters(char *ret, const char *text, bool every)
 {
     const size_t most = strlen(RPS_TEXT_REPLACEMENT);
-    char *ret = malloc(strlen(text) * most + 1), *at = ret;
+    char *at = ret;
 
     while (ret && *text) {
         uint32_t code;
@@ -232,12 +233,13 @@ static char *replace_odd_characters(const char *text, bool every)
 
 char *rps_text_repaired(const char *text)
 {
-    return replace_odd_characters(text, false);
+    return replace_odd_characters(malloc(strlen(text) * strlen(RPS_TEXT_REPLACEMENT) + 1), text,
+                                  false);
 }
 
-char *rps_text_harmless(const char *text)
+char *rps_text_harmless(char *ret, const char *text)
 {
-    return replace_odd_characters(text, true);
+    return replace_odd_characters(ret, text, true);
 }
 
 char *rps_text_close(FILE *out, char **text)

@@ -205,12 +205,12 @@ int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_e
 {
     char key[RPS_RUN_TEXT_SIZE];
 
+    (void)err;
     for (int i = 0; i < texts->count; i++) {
         int length = (int)strcspn(texts->text[i], "=");
 
         snprintf(key, sizeof(key), "%.*s", length, texts->text[i]);
-        if (rps_run_add_tag(run, key, texts->text[i] + length + 1) < 0)
-            return rps_error_memory(err);
+        rps_run_add_tag(run, key, texts->text[i] + length + 1);
     }
     return 0;
 }

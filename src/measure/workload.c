@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
@@ -256,6 +257,7 @@ int rps_host_describe(struct rps_run *run, struct rps_error *err)
     struct utsname name;
     char *folder = getcwd(NULL, 0);
 
+    (void)err;
     if (uname(&name) == 0) {
         snprintf(run->host, sizeof(run->host), "%s", name.nodename);
         snprintf(run->kernel, sizeof(run->kernel), "%s %s", name.sysname, name.release);
@@ -269,7 +271,7 @@ int rps_host_describe(struct rps_run *run, struct rps_error *err)
     run->nmi_watchdog = read_int("/proc/sys/kernel/nmi_watchdog", -1);
     read_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", run->governor,
                     sizeof(run->governor));
-    free(run->folder);
-    run->folder = folder ? folder : strdup("");
-    return run->folder ? 0 : rps_error_memory(err);
+    run->folder = rps_arena_text(rps_run_arena(run), folder ? folder : "");
+    free(folder);
+    return 0;
 }

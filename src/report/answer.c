@@ -178,8 +178,8 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
     int result = 0;
 
     if (!options->region && report->tally.periods >= PERIODS_MIN)
-        result =
-            rps_run_phases_get(reader, run_id, &report->levels, report->remark, &report->no_phases);
+        result = rps_run_phases_get(report->arena, reader, run_id, &report->levels, report->remark,
+                                    &report->no_phases);
     report->phases = result > 0 ? rps_phase_levels_shown(&report->levels) : NULL;
     if (report->phases && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
         result = rps_profile_run(report->arena, reader, run_id, options->from_ns, options->to_ns,

@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "rpistat/arena.h"
 
 static void test_init(void **state)
 {
@@ -76,22 +77,32 @@ static void test_tags(void **state)
     rps_run_free(&run);
 }
 
-static void test_free_releases_all(void **state)
+static void test_texts_are_in_the_arena(void **state)
 {
     char *argv[] = {(char[]){"a"}, NULL};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run run;
 
     (void)state;
     rps_run_init(&run);
-    rps_run_set_command(&run, 1, argv);
-    rps_run_add_tag(&run, "k", "v");
-    run.folder = strdup("/tmp");
+    run.arena = arena;
+    assert_int_equal(rps_run_set_command(&run, 1, argv), 0);
+    assert_int_equal(rps_run_add_tag(&run, "k", "v"), 0);
+    assert_ptr_equal(rps_run_arena(&run), arena);
+    rps_arena_free(arena); /* a text outside the arena would be a leak */
+}
+
+static void test_own_arena_is_freed(void **state)
+{
+    struct rps_run run;
+
+    (void)state;
+    rps_run_init(&run);
+    assert_int_equal(rps_run_add_tag(&run, "k", "v"), 0);
     rps_run_free(&run);
-    assert_null(run.argv);
-    assert_null(run.folder);
+    assert_null(run.arena);
     assert_int_equal(run.tag_count, 0);
     rps_run_free(&run);
-    rps_run_free(NULL);
 }
 
 /* Every window of the returned number of periods contains each set the given number of times. A
@@ -120,8 +131,11 @@ static void test_periods_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),         cmocka_unit_test(test_command_is_copied),
-        cmocka_unit_test(test_tags),         cmocka_unit_test(test_free_releases_all),
+        cmocka_unit_test(test_init),
+        cmocka_unit_test(test_command_is_copied),
+        cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_texts_are_in_the_arena),
+        cmocka_unit_test(test_own_arena_is_freed),
         cmocka_unit_test(test_periods_with),
     };
 

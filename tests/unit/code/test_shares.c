@@ -371,7 +371,9 @@ static void groups_of_calls(void **unused)
     int64_t group[8], other[8];
     const struct rps_call_run run[] = {{&of, function, NULL, seen, group},
                                        {&of, function, NULL, few, other}};
+    static const uint64_t all[] = {0, 40, 0, 30, 5, 10, 7, 5};
     const struct rps_call_run with_small = {&of, function, NULL, small, group};
+    const struct rps_call_run all_small = {&of, function, NULL, all, group};
 
     (void)unused;
     assert_int_equal(rps_call_groups_find(run, 1), 3);
@@ -392,6 +394,9 @@ static void groups_of_calls(void **unused)
     assert_int_equal(rps_call_groups_find(&with_small, 1), 1 + 2);
     assert_true(group[2] > 0 && group[2] == group[3] && group[3] == group[4]);
     assert_true(group[1] > 0 && group[1] != group[2]);
+    /* Each has more than 30 % of all samples. */
+    assert_int_equal(rps_call_groups_find(&all_small, 1), 1 + 2);
+    assert_true(group[1] > 0 && group[3] > 0 && group[1] != group[3] && group[2] == 0);
 }
 
 /* An unknown function (0) is divided by its addresses, if it is innermost. Blocks with few samples
