@@ -39,7 +39,7 @@ static inline int rps_text_is_inside(char byte)
 /* Return the number of bytes, at most `limit`, of whole characters at the text's start. */
 size_t rps_text_cut(const char *text, size_t limit);
 
-/* Format a function's name for a line. If a name is longer than RPS_TEXT_FUNCTION_MAX bytes, its
+/* Format a function's name for a line, without the suffixes of clones (".constprop.0"). If a name is longer than RPS_TEXT_FUNCTION_MAX bytes, its
  * parameters and its return type are removed. If the name is still longer, its template arguments
  * are also removed: "std::vector<>::push_back". If the result is longer than RPS_TEXT_QUALIFIED_MAX
  * bytes or does not fit, namespaces and classes are removed from its start: "...::push_back". If

@@ -151,9 +151,25 @@ static size_t put_function(char *ret, size_t size, const char *name, const char 
     return used;
 }
 
+/* Return the end of a name without what compilers append to the names of clones of a function, such
+ * as ".constprop.0". */
+static const char *before_clone(const char *name)
+{
+    static const char *const suffix[] = {".constprop.", ".isra.", ".part.", ".lto_priv.", ".cold"};
+    const char *end = name + strlen(name);
+
+    for (size_t i = 0; i < RPS_COUNT(suffix); i++) {
+        const char *at = strstr(name, suffix[i]);
+
+        if (at && at > name && at < end && strchr("0123456789", at[strlen(suffix[i])]))
+            end = at;
+    }
+    return end;
+}
+
 char *rps_text_function(char *ret, size_t size, const char *name)
 {
-    const char *begin = name, *end = name + strlen(name), *at;
+    const char *begin = name, *end = before_clone(name), *at;
     size_t used, cut;
     int by_templates;
 

@@ -19,7 +19,7 @@
 #define NO_PATH        " \t\n\v\f\r;&|<>(){}$`'\"*?" /* a path has none of these characters */
 #define PERIODS_MIN    4                             /* minimum periods for a line on phases */
 #define PERIODS_ENOUGH 10                            /* minimum periods for "1 phase" */
-#define KINDS_MAX      6                             /* maximum number of classes that are listed */
+#define KINDS_MAX      10                            /* maximum number of classes that are listed */
 #define COUNTED_MIN    .9 /* minimum counted share of the CPU time without a note */
 #define APART          .1 /* minimum difference of a metric between phases */
 

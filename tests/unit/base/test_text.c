@@ -162,6 +162,10 @@ static void test_function(void **state)
          "JS:*matrixMultiply /home/someone/project/src/matrix.js:4:24"},
         {"example.com/project/server.(*Connection).readRequestAndBody",
          "example.com/project/server.(*Connection).readRequestAndBody"},
+        {"route.constprop.0", "route"},
+        {"f.part.0.isra.12", "f"},
+        {"main.cold", "main"},
+        {"company.parts", "company.parts"},
         {"an_operator_of_many_words<with<no>end, and_nothing_else_behind_it",
          "an_operator_of_many_words<>"},
     };
