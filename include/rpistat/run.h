@@ -116,14 +116,14 @@ int rps_run_row_periods(const struct rps_run *run, int sets);
 #define RPS_RUN_OTHERS_MIN_NS INT64_C(1000000000)
 double rps_run_others_cpus(const struct rps_run *run);
 
-/* Replace the run's argv by a deep copy of `argv`. Return 0. */
-int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
+/* Replace the run's argv by a deep copy of `argv`. */
+void rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 
 /* Return the tag with this key, or NULL. */
 struct rps_tag *rps_run_tag(const struct rps_run *run, const char *key);
 
-/* Add a copy of a tag; replace a tag with equal key. Return 0. */
-int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
+/* Add a copy of a tag; replace a tag with equal key. */
+void rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
 
 /* Return the number of consecutive periods that always contains each of `sets` event sets at least
  * `times` times. The number is smaller if the order of sets is equal in all rotations. */

@@ -62,7 +62,7 @@ struct rps_arena *rps_run_arena(struct rps_run *run)
     return run->arena;
 }
 
-int rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
+void rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
 {
     char **copy = rps_arena_get(rps_run_arena(run), (size_t)argc + 1, sizeof(*copy));
 
@@ -70,7 +70,6 @@ int rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
         copy[i] = rps_arena_text(run->arena, argv[i]);
     run->argc = argc;
     run->argv = copy;
-    return 0;
 }
 
 double rps_run_others_cpus(const struct rps_run *run)
@@ -91,7 +90,7 @@ struct rps_tag *rps_run_tag(const struct rps_run *run, const char *key)
     return NULL;
 }
 
-int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
+void rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
 {
     struct rps_tag *tag = rps_run_tag(run, key);
 
@@ -102,7 +101,6 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
         tag->key = rps_arena_text(run->arena, key);
     }
     tag->value = rps_arena_text(run->arena, value);
-    return 0;
 }
 
 /* Targets of the machine are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */

@@ -162,7 +162,7 @@ int rps_tag_check(const char *option, const char *text, struct rps_error *err);
 int rps_tag_is(const struct rps_run *run, const char *text);
 
 /* Add "KEY=VALUE" texts to the tags of a run. */
-int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_error *err);
+void rps_tag_add(struct rps_run *run, const struct rps_texts *texts);
 
 /* --- recording: record_options.c parses, cmd_record.c runs ------------------------------------ */
 

@@ -201,18 +201,16 @@ int rps_tag_is(const struct rps_run *run, const char *text)
     return 0;
 }
 
-int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_error *err)
+void rps_tag_add(struct rps_run *run, const struct rps_texts *texts)
 {
     char key[RPS_RUN_TEXT_SIZE];
 
-    (void)err;
     for (int i = 0; i < texts->count; i++) {
         int length = (int)strcspn(texts->text[i], "=");
 
         snprintf(key, sizeof(key), "%.*s", length, texts->text[i]);
         rps_run_add_tag(run, key, texts->text[i] + length + 1);
     }
-    return 0;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

@@ -281,18 +281,18 @@ static void read_command(struct rps_arena *arena, pid_t pid, struct rps_run *run
     rps_run_set_command(run, argc, argv);
 }
 
-int rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
-                              struct rps_run *run, struct rps_error *err)
+void rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
+                               struct rps_run *run)
 {
     int count = target->target.pid_count;
     char text[4096], **line = rps_arena_get(arena, (size_t)count, sizeof(*line));
 
-    (void)err;
     for (int i = 0; i < count; i++) {
         read_command(arena, target->pid[i], run);
         line[i] = rps_arena_text(arena, rps_text_command(text, sizeof(text), run->argc, run->argv));
     }
-    return count > 1 ? rps_run_set_command(run, count, line) : 0;
+    if (count > 1)
+        rps_run_set_command(run, count, line);
 }
 
 void rps_record_target_close(struct rps_record_target *target)

@@ -208,11 +208,10 @@ static int edit_run(struct rps_cli *cli, int64_t run_id)
 
     rps_run_init(&run);
     run.arena = cli->arena;
-    result = rps_tag_add(&run, &settings->set_tag, &cli->err);
+    rps_tag_add(&run, &settings->set_tag);
     edit.tag_count = run.tag_count;
     edit.tag = run.tag;
-    if (result == 0)
-        result = rps_store_edit_run(cli->input, run_id, &edit, &cli->err);
+    result = rps_store_edit_run(cli->input, run_id, &edit, &cli->err);
     if (result < 0 || cli->quiet)
         return result;
     result = describe(cli, run_id, &run, text, sizeof(text));

@@ -252,12 +252,11 @@ static void read_cpu_model(char *ret, size_t size)
         read_first_line("/sys/firmware/devicetree/base/model", ret, size);
 }
 
-int rps_host_describe(struct rps_run *run, struct rps_error *err)
+void rps_host_describe(struct rps_run *run)
 {
     struct utsname name;
     char *folder = getcwd(NULL, 0);
 
-    (void)err;
     if (uname(&name) == 0) {
         snprintf(run->host, sizeof(run->host), "%s", name.nodename);
         snprintf(run->kernel, sizeof(run->kernel), "%s %s", name.sysname, name.release);
@@ -273,5 +272,4 @@ int rps_host_describe(struct rps_run *run, struct rps_error *err)
                     sizeof(run->governor));
     run->folder = rps_arena_text(rps_run_arena(run), folder ? folder : "");
     free(folder);
-    return 0;
 }

@@ -130,7 +130,8 @@ static int add_tag(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     const char *value = (const char *)sqlite3_column_text(stmt, 1);
 
     (void)err;
-    return rps_run_add_tag(context, key ? key : "", value ? value : "");
+    rps_run_add_tag(context, key ? key : "", value ? value : "");
+    return 0;
 }
 
 static int add_argument(void *context, sqlite3_stmt *stmt, struct rps_error *err)
