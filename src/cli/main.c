@@ -138,13 +138,16 @@ static void end_early(const struct rps_error *why)
 /* Run the command with its files. The command may end early, through end_early(). */
 static int run_to_end(struct rps_cli *cli, int argc, char **argv)
 {
+    locale_t base = duplocale(LC_GLOBAL_LOCALE);
     int result;
 
     running = cli;
     rps_arena_on_exhaustion(end_early);
     rps_fault_begin();
     cli->arena = rps_arena_new();
-    cli->locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
+    cli->locale = newlocale(LC_NUMERIC_MASK, "", base);
+    if (cli->locale == (locale_t)0 && base != (locale_t)0)
+        freelocale(base); /* the locale of the environment is not installed */
     result = run_command(cli, argc, argv);
     if (cli->locale != (locale_t)0)
         freelocale(cli->locale);

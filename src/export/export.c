@@ -216,7 +216,7 @@ out:
 
 static int walk_on(struct follow *follow, struct rps_error *err)
 {
-    int goes_on, result;
+    int goes_on = 0, result;
 
     do
         result = look(follow, &goes_on, err);

@@ -48,8 +48,7 @@ static struct rps_phases phases_of(const char *letters)
     struct rps_phases phases = {.count = strlen(letters)};
     char kinds[64] = "";
 
-    phases.phase = calloc(phases.count, sizeof(*phases.phase));
-    assert_non_null(phases.phase);
+    phases.phase = rps_arena_get(arena, phases.count, sizeof(*phases.phase));
     for (size_t k = 0; k < phases.count; k++) {
         if (!strchr(kinds, letters[k]))
             strncat(kinds, letters + k, 1);
@@ -101,7 +100,7 @@ static void edges_make_no_kind(void **state)
     enum { STRETCHES = 120, WIDTH = 14 };
     struct rps_signals signals = series_make(STRETCHES * WIDTH, 4);
     struct rps_phases fine = {.count = STRETCHES,
-                              .phase = calloc(STRETCHES, sizeof(*fine.phase)),
+                              .phase = rps_arena_get(arena, STRETCHES, sizeof(*fine.phase)),
                               .label_count = STRETCHES},
                       found;
     int kind[STRETCHES] = {0};
@@ -110,7 +109,6 @@ static void edges_make_no_kind(void **state)
     size_t rows;
 
     (void)state;
-    assert_non_null(fine.phase);
     signals.in_rotation = 4;
     for (size_t k = 0; k < STRETCHES; k++) {
         size_t late = k > 0 ? rps_random_next(&random) % 3 : 0;
@@ -284,8 +282,7 @@ static void outliers_alone_are_a_kind(void **state)
     signals.table = calloc(1, sizeof(*signals.table));
     assert_non_null(signals.table);
     *signals.table = rps_count_table_make(count, 4, 1.5, counts, 2 * count);
-    fine.outlier = calloc(LENGTH, sizeof(*fine.outlier));
-    assert_non_null(fine.outlier);
+    fine.outlier = rps_arena_get(arena, LENGTH, sizeof(*fine.outlier));
     for (; fine.outlier_count < LENGTH; fine.outlier_count++)
         fine.outlier[fine.outlier_count] = 6 * LENGTH + fine.outlier_count;
     levels = rps_levels_find(arena, &signals, &fine);
@@ -352,8 +349,7 @@ static void label_sampled(struct rps_signals *signals, const char *letters, char
     struct rps_phases phases;
     struct rps_levels levels;
 
-    fine.phase = calloc(fine.count, sizeof(*fine.phase));
-    assert_non_null(fine.phase);
+    fine.phase = rps_arena_get(arena, fine.count, sizeof(*fine.phase));
     for (size_t k = 0; k < fine.count; k++)
         fine.phase[k] =
             (struct rps_phase){.first = k * each, .last = (k + 1) * each - 1, .confidence = 1};
