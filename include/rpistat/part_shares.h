@@ -186,10 +186,11 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
 
 /* Format a name for a group: the function or the program that half of its samples were in. If one
  * program has nearly all samples, and one function has half of the samples, the name is "program:
- * function". If another group is in the same function, the name has the place in it, too. If no
- * name has half of the samples, the name is the most distinctive function with a fifth of them. If
- * is_of_several is 1, the name is compared with those of other runs: it has no place, and half of
- * the samples. A group without a name gets "". The text is cut to size. Return ret. */
+ * function". If another group is in the same function, the name has the place in it, too, or is
+ * "caller: function". If no function with a name has half of the samples, the name is the most
+ * distinctive function with a fifth of them. If is_of_several is 1, the name is compared with those
+ * of other runs: it has no place, and half of the samples. A group without a name gets "". If the
+ * text is too long, the first name is shortened before the second. Return ret. */
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group,
                            int is_of_several);
 

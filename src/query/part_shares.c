@@ -309,7 +309,8 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
         return rps_text_function(ret, size, total->name.name);
     if (group->count == 0)
         return ret;
-    if (!(top->share >= RPS_SHARES_NAME_MIN))
+    if (!(top->share >= RPS_SHARES_NAME_MIN) ||
+        (distinctive && top->name.is_unnamed && !group->by_program))
         return distinctive ? rps_text_function(ret, size, distinctive) : ret;
     if (group->apart[RPS_APART_CALLER].is_found) {
         outer = group->apart[RPS_APART_CALLER].name.name;
@@ -324,12 +325,12 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
     }
     if (!inner && !is_of_several && group->apart[RPS_APART_PLACE].is_found)
         return rps_share_name_text(ret, size, &group->apart[RPS_APART_PLACE].name);
-    rps_text_function(ret, size, outer);
-    used = strlen(ret);
-    if (inner && used + sizeof(": ...") < size) {
-        strcpy(ret + used, ": ");
-        rps_text_function(ret + used + 2, size - used - 2, inner);
-    }
+    if (!inner)
+        return rps_text_function(ret, size, outer);
+    used = strlen(rps_text_function(ret, size, inner)) + strlen(": ");
+    rps_text_function(ret, used < size / 2 ? size - used : size - size / 2, outer);
+    used = strlen(strcat(ret, ": "));
+    rps_text_function(ret + used, size - used, inner);
     return ret;
 }
 
