@@ -148,8 +148,8 @@ static size_t put_function(char *ret, size_t size, const char *name, const char 
     const char *operator_end = NULL;
 
     for (const char *next; at < end && used < size; at = next) {
-        int is_template = by_templates && *at == '<' && at > name &&
-                          (is_word(at[-1]) || at == operator_end);
+        int is_template =
+            by_templates && *at == '<' && at > name && (is_word(at[-1]) || at == operator_end);
 
         next = is_template ? behind_bracket(at) : (operator_end = behind_operator(name, at));
         next += next == at;

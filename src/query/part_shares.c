@@ -279,13 +279,16 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
     return ret;
 }
 
-/* Return the name of the function whose share in the group is most distinctive, or NULL. */
+/* Return the name of the function whose share in the group is most distinctive, or NULL. If the top
+ * names are programs and none of them has most samples, programs precede functions. */
 static const char *distinctive_name(const struct rps_share_group *group)
 {
     const struct rps_share_apart *const named[] = {
-        &group->apart[RPS_APART_TOTAL], &group->apart[RPS_APART_FUNCTION], &group->chance};
+        &group->apart[RPS_APART_PROGRAM], &group->apart[RPS_APART_TOTAL],
+        &group->apart[RPS_APART_FUNCTION], &group->chance};
+    const int has_program = group->by_program && !(group->top->share >= RPS_SHARES_NAME_MIN);
 
-    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+    for (size_t i = has_program ? 0 : 1; i < RPS_COUNT(named); i++) {
         if (is_positive(named[i]) && named[i]->share >= DISTINCTIVE_MIN)
             return named[i]->name.name;
     }

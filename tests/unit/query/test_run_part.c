@@ -236,6 +236,12 @@ static void names_that_stand_out(void **state)
     group.top[0].share = .4; /* No name has half of the samples. */
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "parse");
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 1), "");
+    group.by_program = program->is_found = 1; /* The program has a smaller share than half. */
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "parse");
+    program->share = .3;
+    program->rest = .1;
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "cc1");
+    group.by_program = program->is_found = 0;
     group.apart[RPS_APART_TOTAL].share = .19;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "");
     group.chance = (struct rps_share_apart){1, 1, {.name = "scan", .file = ""}, .3, .1};
