@@ -285,7 +285,7 @@ static const char *distinctive_name(const struct rps_share_group *group)
 {
     const struct rps_share_apart *const named[] = {
         &group->apart[RPS_APART_PROGRAM], &group->apart[RPS_APART_TOTAL],
-        &group->apart[RPS_APART_FUNCTION], &group->chance};
+        &group->apart[RPS_APART_FUNCTION], &group->chance, &group->unsure};
     const int has_program = group->by_program && !(group->top->share >= RPS_SHARES_NAME_MIN);
 
     for (size_t i = has_program ? 0 : 1; i < RPS_COUNT(named); i++) {

@@ -246,6 +246,12 @@ static void names_that_stand_out(void **state)
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "");
     group.chance = (struct rps_share_apart){1, 1, {.name = "scan", .file = ""}, .3, .1};
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "scan");
+    group.unsure = group.chance;
+    group.chance.is_found = 0;
+    group.unsure.name.name = "md5sum";
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "md5sum");
+    group.unsure.is_found = 0;
+    group.chance.is_found = 1;
     group.top[0].share = .6; /* Most samples are in code without a name. */
     group.top[0].name.is_unnamed = 1;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "scan");
