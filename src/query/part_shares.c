@@ -181,8 +181,10 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
     const struct rps_share_apart *place = &group->apart[RPS_APART_PLACE];
     const struct rps_share_apart *total = &group->apart[RPS_APART_TOTAL];
+    const struct rps_share_apart *unsure = &group->unsure;
     const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
     const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
+    enum rps_apart_kind kind = RPS_APART_PROGRAM;
     int is_named;
     char name[256], own[16], rest[16];
 
@@ -226,11 +228,12 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     if (group->other)
         return ret;
     if (is_positive(&group->chance) && group->chance.share >= CHANCE_SHARE_MIN &&
-        !(is_positive(&group->unsure) && group->unsure.share > group->chance.share))
-        append_unsure(ret, size, RPS_APART_TOTAL, &group->chance, group);
-    else if (is_positive(&group->unsure) &&
-             !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
-        append_unsure(ret, size, RPS_APART_PROGRAM, &group->unsure, group);
+        !(is_positive(&group->unsure) && group->unsure.share > group->chance.share)) {
+        kind = RPS_APART_TOTAL;
+        unsure = &group->chance;
+    }
+    if (is_positive(unsure) && !(is_named && strcmp(unsure->name.name, top->name.name) == 0))
+        append_unsure(ret, size, kind, unsure, group);
     if (!ret[0] || !is_tested)
         append_largest(ret, size, group);
     if (!ret[0])

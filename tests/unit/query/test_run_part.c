@@ -273,6 +273,9 @@ static void names_that_stand_out(void **state)
     group.apart[RPS_APART_PLACE] =
         (struct rps_share_apart){1, 1, {.name = "cc1", .file = "/src/cc.c", .line = 7}, .4, 0};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1 (cc.c:7)");
+    group.chance = (struct rps_share_apart){1, 1, {.name = "cc1", .file = ""}, .75, .1};
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1 (cc.c:7)");
+    group.chance.is_found = 0;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "cc1 (cc.c:7)");
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 1), "cc1");
     group.apart[RPS_APART_PLACE].is_found = 0;
