@@ -4,6 +4,8 @@
  * store's writer and the servers use malloc instead, and return RPS_FAILED when memory runs out. */
 #pragma once
 
+#include <stdarg.h>
+
 #include "rpistat/error.h"
 
 struct rps_arena;
@@ -24,6 +26,8 @@ void *rps_arena_get(struct rps_arena *arena, size_t count, size_t size);
 char *rps_arena_text(struct rps_arena *arena, const char *text); /* Return NULL for NULL. */
 char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+char *rps_arena_vprint(struct rps_arena *arena, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Return zeroed memory outside any arena, for data that outlives a command's steps. The caller
  * releases the memory with free(). The function never fails. */

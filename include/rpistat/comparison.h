@@ -25,7 +25,7 @@ struct rps_comparison_run {
     const char *store;        /* Path of the store (borrowed) */
     struct rps_run run;       /* Properties of the run (owned) */
     int is_outlier;           /* 1 if the elapsed time is too far from the side's other runs */
-    struct rps_phases phases; /* Phases (owned). Labels are row indices minus 1 (-1: no row). */
+    struct rps_phases phases; /* Labels are row indices minus 1 (-1: no row). */
 };
 
 /* Kinds of metrics. */
@@ -112,13 +112,12 @@ struct rps_comparison_choice {
  * functions are corrected over all rows and functions. Metrics that are 0 on both sides are
  * excluded. If the runs have only one phase, the phase and the whole run are corrected separately.
  * There are no tests for a row that one side lacks. A metric is compared only if all runs have a
- * metric of this name and compute it in the same way from the same events. Release *ret with
- * rps_comparison_free, even after an error, before the arena is released. Errors come from the
- * store, a side without runs, an unfinished run, or a run that is chosen twice (RPS_USAGE). */
+ * metric of this name and compute it in the same way from the same events. *ret is in the arena.
+ * Errors come from the store, a side without runs, an unfinished run, or a run that is chosen twice
+ * (RPS_USAGE). */
 int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_choice *choice,
                         size_t count, const struct rps_comparison_options *options,
                         struct rps_comparison *ret, struct rps_error *err);
-void rps_comparison_free(struct rps_comparison *comparison);
 
 /* Return 1 if all runs are in one store. */
 int rps_comparison_has_one_store(const struct rps_comparison *comparison);

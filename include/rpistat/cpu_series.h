@@ -26,6 +26,7 @@ struct rps_spans {
 int rps_spans_hold(const struct rps_spans *spans, int64_t start_ns, int64_t end_ns);
 
 struct rps_cpu_series {
+    struct rps_arena *arena;
     struct rps_reader *reader; /* borrowed */
     int64_t run_id, from_ns, to_ns;
     int resolution;                 /* Level that walks read (initially 0), see rps_cursor_open */
@@ -33,7 +34,7 @@ struct rps_cpu_series {
                                        (borrowed; NULL: all rows) */
     int by_cpu;                     /* 0: one series for the whole workload */
     int count;                      /* Number of requested CPUs with periods in the part */
-    int32_t *cpu;                   /* CPUs in ascending order (owned) */
+    int32_t *cpu;                   /* CPUs in ascending order (in the arena) */
     uint64_t first, last;           /* First and last period, then first and last rotation */
     uint64_t first_rotation, last_rotation;
     uint64_t periods; /* Number of periods of all CPUs */

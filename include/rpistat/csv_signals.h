@@ -2,7 +2,6 @@
  * numbers is a signal. rpistat/import.h reads the table. */
 #pragma once
 
-#include <stdio.h>
 
 #include "rpistat/detect.h"
 #include "rpistat/period.h"
@@ -18,11 +17,12 @@ struct rps_csv_signals {
 /* Convert observation numbers in the phases to row numbers. */
 void rps_csv_signals_set_rows(const struct rps_csv_signals *table, struct rps_found_phases *found);
 
-/* Return the signals for the detector; release them with rps_signals_free. Columns of positive
- * values whose noise grows with their level become logarithms. The noise grows if the median step
- * between rows is more than twice as large in the highest third of values as in the lowest third.
- * Steps of logarithms must also vary less. Noise floors are set (rps_signals_floor_noise). */
-struct rps_signals rps_csv_signals_even(const struct rps_signals *plain);
+/* Return the signals for the detector, in the arena; the marks of gaps are those of `plain`. Columns
+ * of positive values whose noise grows with their level become logarithms. The noise grows if the
+ * median step between rows is more than twice as large in the highest third of values as in the
+ * lowest third. Steps of logarithms must also vary less. Noise floors are set
+ * (rps_signals_floor_noise). */
+struct rps_signals rps_csv_signals_even(struct rps_arena *arena, const struct rps_signals *plain);
 
 /* Guess the separator and the decimal mark of a file that begins with `text`. A separator or
  * decimal mark that is already set (not 0) is kept. */

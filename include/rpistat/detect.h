@@ -10,6 +10,8 @@
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
+struct rps_arena;
+
 /* Marks of an observation: data was lost just before it, or it is the first of another run. */
 #define RPS_BROKEN_GAP 1
 #define RPS_BROKEN_RUN 2
@@ -45,8 +47,8 @@ struct rps_signals {
 void rps_signals_free(struct rps_signals *signals);
 
 /* Set the noise floors of signals with unknown resolution, such as columns of a table, to a tenth
- * of the standard deviation. */
-void rps_signals_floor_noise(struct rps_signals *signals);
+ * of the standard deviation. The floors are in the arena. */
+void rps_signals_floor_noise(struct rps_arena *arena, struct rps_signals *signals);
 
 struct rps_detect_options {
     size_t min_length; /* Minimum length of a phase in observations (0: automatic) */
@@ -64,9 +66,10 @@ struct rps_detect_details {
                         signal's recent values predict it better than its phase. */
 };
 
-/* Find the phases of signals. *ret has at least one phase; release it with rps_phases_free. The
- * times of the phases are 0, and each phase has a different label. details may be NULL. Memory is
- * proportional to count x signal_count. If no signal varies, there is one phase. Return RPS_FAILED
- * if there are no observations or no signals. */
-int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,
-               struct rps_phases *ret, struct rps_detect_details *details, struct rps_error *err);
+/* Find the phases of signals. *ret has at least one phase and is in the arena. The times of the
+ * phases are 0, and each phase has a different label. details may be NULL. Memory is proportional
+ * to count x signal_count. If no signal varies, there is one phase. Return RPS_FAILED if there are
+ * no observations or no signals. */
+int rps_detect(struct rps_arena *arena, const struct rps_signals *signals,
+               const struct rps_detect_options *options, struct rps_phases *ret,
+               struct rps_detect_details *details, struct rps_error *err);

@@ -45,12 +45,11 @@ struct rps_history {
 /* Find the history of the runs that `text` chooses: as rps_reader_find_group, or the key of a tag.
  * `metric` are names of metrics; without names, the metrics are the times, the memory, ratios and
  * totals. The probability of a false change is RPS_HISTORY_ALPHA; half of it is for the first
- * metric. Release *ret with rps_history_free, even after an error. Errors: no such runs, fewer than
- * two runs, an unknown metric (RPS_USAGE), and errors of the store. */
+ * metric. Errors: no such runs, fewer than two runs, an unknown metric (RPS_USAGE), and errors of
+ * the store. */
 int rps_history_find(struct rps_arena *arena, struct rps_reader *reader, const char *text,
                      char *const *metric, size_t metric_count, struct rps_history *ret,
                      struct rps_error *err);
-void rps_history_free(struct rps_history *history);
 
 /* Return the answer in one sentence without full stop, in the arena. */
 const char *rps_history_answer(const struct rps_history *history);

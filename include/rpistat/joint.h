@@ -11,17 +11,16 @@
 /* Phases of several series. A label has the same meaning in all series. */
 struct rps_joint {
     size_t run_count;
-    struct rps_phases *run; /* Phases by each series' own observations, without outliers (owned) */
+    struct rps_phases *run; /* Phases by each series' own observations, without outliers */
     int label_count;
-    double *distance; /* Distance of labels x and y, at [x * label_count + y] (owned): 0 (alike)
+    double *distance; /* Distance of labels x and y, at [x * label_count + y]: 0 (alike)
                          ... 1 (largest distance) */
 };
 
 /* Concatenate the series and find the phases. Between two series is a boundary that exists at every
  * level. Signal s must be the same in all series. If a signal's resolutions or noise floors differ,
  * the largest one is used. The phases of all series have the same level. Its number of phases is
- * that of the series with most phases. Release *ret with rps_joint_free. Errors come from
- * rps_phases_find.
+ * that of the series with most phases. *ret is in the arena. Errors come from rps_phases_find.
  *
  * The distance of two labels is the root of the mean square difference of signals, relative to the
  * largest distance of any two labels. The difference of a signal is the difference of its means.
@@ -29,10 +28,9 @@ struct rps_joint {
  * is larger. If only one of the two labels has a signal, the signal adds a difference of one unit.
  * If neither label has a signal, the signal adds nothing. The shares of symbols in a table are one
  * signal; if two labels have no symbol in common, the difference is two units. */
-int rps_joint_find(const struct rps_signals *const *run, size_t count,
+int rps_joint_find(struct rps_arena *arena, const struct rps_signals *const *run, size_t count,
                    const struct rps_phases_options *options, struct rps_joint *ret,
                    struct rps_error *err);
-void rps_joint_free(struct rps_joint *joint);
 
 /* Principal components of signals, for runs that count many events. A few components describe how
  * many signals vary together. Signals are first standardised, so that their weights do not depend

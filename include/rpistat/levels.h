@@ -34,20 +34,20 @@ struct rps_levels {
                                   level (internal) */
     size_t count;              /* Number of levels, at least 1 */
     struct rps_level *level;   /* Levels, from one segment (coarsest) to the fine phases */
-    struct rps_phases *phases; /* Phases of each examined level (owned) */
+    struct rps_phases *phases; /* Phases of each examined level */
     size_t usual;              /* Default level: the readable level with the smallest lost + .1
                                   sqrt(rows), or a finer level that has at most three times as
                                   many rows with loops folded. With samples, if that level has
                                   several phases: the smallest lost + .015 per class */
     struct rps_level_tree *tree;
-    struct rps_arena *arena; /* Arena of all members except the phases (owned) */
+    struct rps_arena *arena; /* Arena of all members */
 };
 
 /* Find the levels of the fine phases that rps_detect found in signals. Boundaries with a confidence
  * below one half are left out. If the signals have several runs one after another (RPS_BROKEN_RUN),
- * the levels apply to all runs. Segments of different runs never merge, but may have equal labels.
- * Release the result with rps_levels_free. */
-struct rps_levels rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine);
+ * the levels apply to all runs. Segments of two runs never merge, but may have equal labels. */
+struct rps_levels rps_levels_find(struct rps_arena *arena, const struct rps_signals *signals,
+                                  const struct rps_phases *fine);
 
 /* A request for a level. All zero: the default level. */
 struct rps_level_choice {
@@ -63,15 +63,12 @@ struct rps_level_choice {
 int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,
                       size_t *ret, struct rps_error *err);
 
-/* Return the phases of a level, for rps_phases_free. The phases are like those of rps_detect, but
+/* Return the phases of a level. The phases are like those of rps_detect, but
  * without outliers and with loops. Segments that are alike get equal labels, unless the functions
  * of at least half of their samples differ. For *ret_rows, see struct rps_level. */
 struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, size_t *ret_rows);
 
 /* Return the phases of the level `shown` and of all other examined levels. All readable levels and
  * the finest level are examined. Between them, each examined level has at least 1.5 times as many
- * segments as the next coarser one. The phases are moved to the result, so that `levels` no longer
- * has them. Release the result with rps_phase_levels_free. */
+ * segments as the next coarser one. */
 struct rps_phase_levels rps_levels_keep(struct rps_levels *levels, size_t shown);
-
-void rps_levels_free(struct rps_levels *levels);

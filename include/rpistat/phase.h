@@ -42,22 +42,23 @@ struct rps_phase {
         inner[RPS_PHASE_INNER_MAX]; /* Iterations of inner loops, outermost first (not stored) */
 };
 
-/* Phases in order of time. They cover the whole run without overlap. */
+/* Phases in order of time. They cover the whole run without overlap. The arrays are in the arena of
+ * the function that returned them. */
 struct rps_phases {
     size_t count;
-    struct rps_phase *phase; /* Array of the phases (owned) */
-    int label_count;         /* Number of distinct labels */
-    size_t outlier_count;    /* Number of outliers: observations unlike all around them */
-    uint64_t *outlier;       /* Numbers of the outliers, ascending (owned) */
-    int64_t *outlier_ns;     /* Start and end of each outlier (owned; NULL: unknown) */
-    uint64_t wide;           /* Observations of an outlier after its first: 15 for 16 rotations */
+    struct rps_phase *phase;
+    int label_count;      /* Number of distinct labels */
+    size_t outlier_count; /* Number of outliers: observations unlike all around them */
+    uint64_t *outlier;    /* Numbers of the outliers, ascending */
+    int64_t *outlier_ns;  /* Start and end of each outlier (NULL: unknown) */
+    uint64_t wide;        /* Observations of an outlier after its first: 15 for 16 rotations */
 };
 
 /* The phases of a run at several levels, from coarse to fine. Every boundary of a level is also one
  * of the next finer level. Outliers are equal for all levels, and stored in the shown level. */
 struct rps_phase_levels {
     size_t count;
-    struct rps_phases *level; /* Phases of each level (owned) */
+    struct rps_phases *level; /* Phases of each level */
     size_t shown;             /* Index of the default level */
 };
 
@@ -75,9 +76,8 @@ int rps_phase_label_parse(const char *text);
  * later analysis may lack the beginning of the run.) Each label becomes the label of `before` with
  * which it shares most time; no label is used twice. A label that shares no time becomes the first
  * label that neither analysis uses. label_count is then the highest label plus one. The times of
- * the phases must be set. If memory runs out, return RPS_FAILED and change nothing. */
-int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before,
-                           struct rps_error *err);
+ * the phases must be set. */
+void rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before);
 
 /* Return the index of the phase that contains a period, or SIZE_MAX. *at is the result of the
  * previous call (at first 0), and makes searches in order of time fast. */
@@ -90,8 +90,5 @@ int rps_phases_repeat(const struct rps_phases *phases);
  * bounds of phases, and of outliers with known times. Times inside a phase are interpolated. */
 int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number);
 
-/* Release the memory of the struct and zero the struct, which the caller owns. */
-void rps_phases_free(struct rps_phases *phases);
 /* Return the phases of the level that is shown. */
 struct rps_phases *rps_phase_levels_shown(const struct rps_phase_levels *levels);
-void rps_phase_levels_free(struct rps_phase_levels *levels);

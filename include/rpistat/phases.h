@@ -45,7 +45,7 @@ struct rps_observing {
 struct rps_found_phases {
     struct rps_phase_levels levels; /* Phases at the kept levels, in observations */
     size_t tree_count;
-    struct rps_level *tree; /* All levels of the tree, kept or not, from the coarsest (owned) */
+    struct rps_level *tree; /* All levels of the tree, kept or not, from the coarsest */
     size_t tree_shown;      /* Index of the shown level in `tree` */
     size_t tree_usual;      /* Index of the default level in `tree` */
     struct rps_wave wave;   /* Wave, if the shown level has no loop */
@@ -53,12 +53,13 @@ struct rps_found_phases {
     struct rps_detect_details details;
 };
 
-/* Find the phases of signals. Release *ret with rps_found_phases_free. Errors come from rps_detect
- * and rps_levels_choose. */
-int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_options *options,
-                    struct rps_found_phases *ret, struct rps_error *err);
-void rps_found_phases_free(struct rps_found_phases *found);
+/* Find the phases of signals. *ret is in the arena. Errors come from rps_detect and
+ * rps_levels_choose. */
+int rps_phases_find(struct rps_arena *arena, const struct rps_signals *signals,
+                    const struct rps_phases_options *options, struct rps_found_phases *ret,
+                    struct rps_error *err);
 
 /* Return the phases whose first observation is in begin ... end - 1, without outliers. Observations
- * are counted from `begin`. Release the result with rps_phases_free. */
-struct rps_phases rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end);
+ * are counted from `begin`. */
+struct rps_phases rps_phases_part(struct rps_arena *arena, const struct rps_phases *phases,
+                                  uint64_t begin, uint64_t end);

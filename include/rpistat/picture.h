@@ -426,8 +426,6 @@ const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
 
 /* Cut a text to `most` characters. A text that was cut ends with an ellipsis. */
 void rps_picture_cut_text(char *text, int most);
-/* Cut a name so that it fits at the left of the panels, between margin and panel. */
-void rps_picture_cut_name(const struct rps_picture *picture, char *text);
 
 /* Return the number of metrics in a panel. */
 int rps_picture_panel_lines(const struct rps_picture *picture, int panel);

@@ -124,6 +124,7 @@ struct rps_metric {
 };
 
 struct rps_plan {
+    struct rps_arena *arena;  /* holds the plan with its sets and metrics; NULL: malloc */
     char name[RPS_NAME_SIZE]; /* for example "arm1176", "generic", "software" */
     char title[RPS_NAME_SIZE * 2];
     char explain[RPS_EXPLAIN_SIZE];
@@ -217,6 +218,8 @@ struct rps_metric *rps_plan_add_metric(struct rps_plan *plan);
  * split or read from a store. A metric that lacks an event is kept without values. */
 int rps_plan_compile(struct rps_plan *plan, struct rps_error *err);
 
+/* Free a plan, which may be NULL. If the plan is in an arena, free the arena, so do not call this
+ * function for a plan in an arena of the caller. */
 void rps_plan_free(struct rps_plan *plan);
 
 /* --- the user's own choice -------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rps_arena;
+
 #define RPS_RUN_TEXT_SIZE 256
 #define RPS_FINE_START_NS INT64_C(10000000) /* the shortest period of record --fine-start: 10 ms */
 
@@ -41,14 +43,15 @@ struct rps_tag {
 /* The settings and results of a recording. After rps_run_init, text arrays always hold a terminated
  * string. "", NULL and negative numbers mean that the value is unknown. */
 struct rps_run {
-    int64_t run_id; /* number of the run, assigned by the store */
+    struct rps_arena *arena; /* holds the tags, argv and folder; NULL: rps_run_arena creates it */
+    int64_t run_id;          /* number of the run, assigned by the store */
     char uuid[40];
     char label[RPS_RUN_TEXT_SIZE];
     int tag_count;
-    struct rps_tag *tag; /* array of the tags (owned) */
+    struct rps_tag *tag;
     int argc;
-    char **argv;  /* command of the workload (owned); argv[argc] is NULL */
-    char *folder; /* working directory of the workload (owned, malloc), or NULL */
+    char **argv;  /* command of the workload; argv[argc] is NULL */
+    char *folder; /* working directory of the workload, or NULL */
 
     char host[RPS_RUN_TEXT_SIZE];
     char boot_id[40];
@@ -113,14 +116,14 @@ int rps_run_row_periods(const struct rps_run *run, int sets);
 #define RPS_RUN_OTHERS_MIN_NS INT64_C(1000000000)
 double rps_run_others_cpus(const struct rps_run *run);
 
-/* Replace the run's argv by a deep copy of `argv`. Return 0, or RPS_FAILED without memory. */
-int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
+/* Replace the run's argv by a deep copy of `argv`. */
+void rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 
-/* Return the tag with this key, or NULL. The run owns it. */
+/* Return the tag with this key, or NULL. */
 struct rps_tag *rps_run_tag(const struct rps_run *run, const char *key);
 
-/* Add a copy of a tag; replace a tag with equal key. Return 0, or RPS_FAILED without memory. */
-int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
+/* Add a copy of a tag; replace a tag with equal key. */
+void rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
 
 /* Return the number of consecutive periods that always contains each of `sets` event sets at least
  * `times` times. The number is smaller if the order of sets is equal in all rotations. */
@@ -134,5 +137,9 @@ int64_t rps_run_rotations_ns(const struct rps_run *run, int sets, int times, int
  * "(all 4 CPUs)", "sleep 9 (process 12)". The title is printable. Return ret. */
 char *rps_run_title(char *ret, size_t size, const struct rps_run *run);
 
-/* Free the memory that the run owns, and initialise the run again. */
+/* Return the run's arena; create it if there is none. */
+struct rps_arena *rps_run_arena(struct rps_run *run);
+
+/* Free the run's arena, and initialise the run again. Do not call this function for a run in an
+ * arena of the caller. */
 void rps_run_free(struct rps_run *run);

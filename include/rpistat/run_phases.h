@@ -21,19 +21,20 @@ struct rps_reader;
 
 /* Find the phases of a run, for commands that only use phases. If the newest stored detection
  * covers the run to its end, the phases of this detection are returned. Without such a detection,
- * phases are detected with default options, and not stored. Return 1 and *ret (for
- * rps_phase_levels_free), 0 for no phases, or a negative value on error. There are no phases if the
- * run has no periods. There are also no phases if the run has more than RPS_RUN_PHASES_PERIODS_MAX
- * periods and no stored detection. In *ret, start_ns and end_ns are set; first, last and the
+ * phases are detected with default options, and not stored. Return 1 and *ret (in the arena), 0 for
+ * no phases, or a negative value on error. There are no phases if the run has no periods. There are
+ * also no phases if the run has more than RPS_RUN_PHASES_PERIODS_MAX periods and no stored
+ * detection. In *ret, start_ns and end_ns are set; first, last and the
  * outliers are period numbers. `remark` (may be NULL) receives the remark on the whole run, or "".
  */
-int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
-                       char remark[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
+int rps_run_phases_get(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                       struct rps_phase_levels *ret, char remark[RPS_PHASE_REMARK_SIZE],
+                       struct rps_error *err);
 
 /* Read the newest stored detection, even if the recording has continued since the detection. In all
  * other respects, this function is like rps_run_phases_get. */
-int rps_run_phases_stored(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
-                          struct rps_error *err);
+int rps_run_phases_stored(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                          struct rps_phase_levels *ret, struct rps_error *err);
 
 /* A run in a store. */
 struct rps_run_at {
@@ -58,7 +59,6 @@ struct rps_run_phases_options {
 
 /* The phases of one or several runs, and the inputs of the detection. */
 struct rps_run_phases {
-    struct rps_arena *arena;       /* arena (owned) of all arrays with no other owner */
     struct rps_found_phases found; /* Phases of a single run, with times; first, last and the
                                       outliers are period numbers. */
     struct rps_joint joint;        /* phases of several runs, with periods and times of each run */
@@ -80,26 +80,25 @@ struct rps_run_phases {
 /* Detect the phases of a run, of several runs together, or of a part of each run. Nothing is
  * stored. If one run is read at a coarser level because it is long or downsampled, all runs are
  * read at this level. If all runs have samples, numbers of samples in functions are also used as
- * signals, if they are useful in any run. For several runs, metrics cannot be chosen. *ret is for
- * rps_run_phases_free. Errors come from the store. Other errors are an unknown metric or a missing
+ * signals, if they are useful in any run. For several runs, metrics cannot be chosen. *ret is in
+ * the arena. Errors come from the store. Other errors are an unknown metric or a missing
  * level (both RPS_USAGE), a run or part without periods, and CPUs that were not recorded. */
-int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
+int rps_run_phases_detect(struct rps_arena *arena, const struct rps_run_at *run, size_t count,
                           const struct rps_run_phases_options *options, struct rps_run_phases *ret,
                           struct rps_error *err);
-void rps_run_phases_free(struct rps_run_phases *found);
 
 /* Find the phases of a run at its shown level, in a new process, which opens the store. The caller
  * survives a crash of that process, and must have no database open. If `options` is not NULL,
  * phases are detected with these options, and stored detections are ignored. If `options` is NULL,
- * rps_run_phases_get finds the phases. *ret is for rps_phases_free. The results are those of
+ * rps_run_phases_get finds the phases. *ret is in the arena. The results are those of
  * rps_run_phases_get. */
-int rps_run_phases_apart(const char *path, int64_t run_id,
+int rps_run_phases_apart(struct rps_arena *arena, const char *path, int64_t run_id,
                          const struct rps_run_phases_options *options, struct rps_phases *ret,
                          struct rps_error *err);
 
 /* Write the remark on the whole run, or "" (rps_profile_remark). `options` are those of the
  * detection. Errors are those of the store. */
-int rps_run_phases_remark(const struct rps_run_at *run,
+int rps_run_phases_remark(struct rps_arena *arena, const struct rps_run_at *run,
                           const struct rps_run_phases_options *options,
                           const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],
                           struct rps_error *err);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "rpistat/arena.h"
 #include "rpistat/error.h"

@@ -244,11 +244,11 @@ int rps_reader_runs(struct rps_arena *arena, struct rps_reader *reader, int64_t 
  * first store is opened. */
 void rps_store_ask_recorders(int (*is_dead)(const char *uuid));
 
-/* Read the metadata of a run; free with rps_run_free. A run in state `recording` with a dead
- * recorder (schema/README.md, heartbeat) is returned as interrupted. If the run has not ended,
- * elapsed_ns is the end of its last period so far. */
-int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *ret,
-                   struct rps_error *err);
+/* Read the metadata of a run. A run in state `recording` with a dead recorder (schema/README.md,
+ * heartbeat) is returned as interrupted. If the run has not ended, elapsed_ns is the end of its
+ * last period so far. */
+int rps_reader_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                   struct rps_run *ret, struct rps_error *err);
 
 int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
                        struct rps_error *err);
@@ -268,9 +268,9 @@ int rps_reader_downsampled_to(struct rps_reader *reader, int64_t run_id, int32_t
 int rps_reader_builds(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                       const char **ret, struct rps_error *err);
 
-/* Read the plan of a run; free with rps_plan_free. */
-int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
-                    struct rps_error *err);
+/* Read the plan of a run into the arena. */
+int rps_reader_plan(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_plan **ret, struct rps_error *err);
 
 /* Open a cursor over the rows of a run in [from_ns, to_ns), ordered by CPU and time. Resolution 0
  * returns periods as measured. Resolution k returns as few rows as possible that are not coarser
@@ -436,9 +436,9 @@ struct rps_detection {
     int64_t detection;              /* number of the detection in the run, from 0, given by the
                                        store */
     char method[64];                /* method of the detection, for example "screened" or "exact" */
-    char *parameters;               /* settings and results as a JSON object (owned, malloc) */
-    char *remark;                   /* remark on the whole run, or NULL (owned, malloc) */
-    struct rps_phase_levels levels; /* levels of phases (owned); outliers, first, last: period
+    char *parameters;               /* settings and results as a JSON object */
+    char *remark;                   /* remark on the whole run, or NULL */
+    struct rps_phase_levels levels; /* levels of phases; outliers, first, last: period
                                        numbers */
 };
 
@@ -450,8 +450,7 @@ struct rps_detection {
 int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detection *detection,
                             struct rps_error *err);
 
-/* Read the newest detection of a run with all its levels. Return 1 and *ret (free with
- * rps_detection_free), 0 if there is none, or a negative value on error or for invalid data. */
-int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_detection *ret,
-                         struct rps_error *err);
-void rps_detection_free(struct rps_detection *detection);
+/* Read the newest detection of a run with all its levels. Return 1 and *ret (in the arena), 0 if
+ * there is none, or a negative value on error or for invalid data. */
+int rps_reader_detection(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         struct rps_detection *ret, struct rps_error *err);

@@ -39,7 +39,7 @@ static inline int rps_text_is_inside(char byte)
 /* Return the number of bytes, at most `limit`, of whole characters at the text's start. */
 size_t rps_text_cut(const char *text, size_t limit);
 
-/* Format a function's name for a line. If a name is longer than RPS_TEXT_FUNCTION_MAX bytes, its
+/* Format a function's name for a line, without the suffixes of clones (".constprop.0"). If a name is longer than RPS_TEXT_FUNCTION_MAX bytes, its
  * parameters and its return type are removed. If the name is still longer, its template arguments
  * are also removed: "std::vector<>::push_back". If the result is longer than RPS_TEXT_QUALIFIED_MAX
  * bytes or does not fit, namespaces and classes are removed from its start: "...::push_back". If
@@ -66,8 +66,9 @@ size_t rps_text_fit(const char *text, int columns);
 /* Copy text for free(), with U+FFFD for each byte that is not UTF-8; NULL if memory runs out. */
 char *rps_text_repaired(const char *text);
 
-/* Copy text like rps_text_repaired, and also replace harmful characters, except newlines. */
-char *rps_text_harmless(const char *text);
+/* Copy text like rps_text_repaired, and also replace harmful characters, except newlines. ret has
+ * 3 * strlen(text) + 1 bytes. Return ret. */
+char *rps_text_harmless(char *ret, const char *text);
 
 /* Close a stream that open_memstream made. Return its text (*text, for free()), or NULL if a part
  * of the text could not be written. */

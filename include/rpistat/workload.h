@@ -76,5 +76,5 @@ void rps_workload_close(struct rps_workload *workload);
 /* Fill in the facts about this machine and process. The facts are host, boot id, CPU model and
  * count, kernel, architecture, recorder's pid and start, paranoid level, NMI watchdog, frequency
  * governor, and working directory. Values that cannot be read are not changed, and are thus "not
- * known". Return RPS_FAILED only if memory runs out. */
-int rps_host_describe(struct rps_run *run, struct rps_error *err);
+ * known". */
+void rps_host_describe(struct rps_run *run);

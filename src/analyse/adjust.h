@@ -45,4 +45,5 @@ void rps_ramps_find(struct rps_arena *arena, const struct rps_signals *signals,
                     const struct rps_phases *phases, int is_linear, struct rps_ramps *ramps);
 
 /* Replace the phases that a ramp covers by this ramp, for each ramp in the list. */
-void rps_ramps_put(const struct rps_ramps *ramps, struct rps_phases *phases);
+void rps_ramps_put(struct rps_arena *arena, const struct rps_ramps *ramps,
+                   struct rps_phases *phases);

@@ -255,16 +255,15 @@ int rps_collect_add(struct rps_collect *collect, int track, const struct rps_per
 int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
                     struct rps_error *err)
 {
-    struct rps_collect *collect = calloc(1, sizeof(*collect));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_collect *collect = rps_arena_get(arena, 1, sizeof(*collect));
     int result;
 
-    if (!collect)
-        return rps_error_memory(err);
+    collect->arena = arena;
     collect->options = *options;
     collect->track_count = options->cpu_count > 1 ? (size_t)options->cpu_count : 1;
     collect->period_s =
         (double)(options->period_ns > 0 ? options->period_ns : PERIOD_NS_DEFAULT) / RPS_NS_PER_S;
-    collect->arena = rps_arena_new();
     result = rps_sources_choose(collect->arena, options, &collect->sources, err);
     collect->signal_count = collect->sources.count * collect->track_count;
     if (options->level > 0 && options->name_count == 0 && !options->as_shown)
@@ -290,9 +289,8 @@ void rps_collect_free(struct rps_collect *collect)
 {
     if (!collect)
         return;
-    rps_arena_free(collect->arena);
     free(collect->weight);
     free(collect->value);
     free(collect->row);
-    free(collect);
+    rps_arena_free(collect->arena); /* also holds *collect */
 }

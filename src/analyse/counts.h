@@ -79,4 +79,5 @@ size_t rps_counts_best_path(const struct rps_count_path *path, size_t *ret);
 /* Replace the fine phases that were found from signals by phases that were found from signals and
  * count tables together. A boundary is kept if it saves more cost than its price and is large
  * enough for a user to see. Boundaries at an end of the run are dropped. */
-void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine);
+void rps_counts_refine(struct rps_arena *arena, const struct rps_signals *signals, size_t shortest,
+                       struct rps_phases *fine);

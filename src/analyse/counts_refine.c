@@ -372,9 +372,9 @@ static void finish(struct refining *r)
     drop_ends(r);
 }
 
-static void give(struct refining *r, struct rps_phases *fine)
+static void give(struct rps_arena *arena, struct refining *r, struct rps_phases *fine)
 {
-    struct rps_phase *phase = rps_arena_loose(r->count, sizeof(*phase));
+    struct rps_phase *phase = rps_arena_get(arena, r->count, sizeof(*phase));
 
     for (size_t k = 0; k < r->count; k++) {
         phase[k] = r->tree.leaf[r->first[k]];
@@ -383,27 +383,27 @@ static void give(struct refining *r, struct rps_phases *fine)
         phase[k].label_confidence = 1;
         phase[k].confidence = k == 0 ? 1 : sureness(r, k);
     }
-    free(fine->phase);
     fine->phase = phase;
     fine->count = r->count;
     fine->label_count = (int)r->count;
 }
 
-void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine)
+void rps_counts_refine(struct rps_arena *arena, const struct rps_signals *signals, size_t shortest,
+                       struct rps_phases *fine)
 {
-    struct rps_arena *arena = rps_arena_new();
-    struct refining r = refining_make(arena, signals, shortest, CUT_PRICE, fine), by_classes;
+    struct rps_arena *scratch = rps_arena_new();
+    struct refining r = refining_make(scratch, signals, shortest, CUT_PRICE, fine), by_classes;
 
     choose(&r);
     finish(&r);
     if (signals->count <= RPS_CUTS_DENSE_MAX && r.tree.count <= LEAVES_MAX) {
-        by_classes = refining_make(arena, signals, shortest, CUT_PRICE_RICH, fine);
+        by_classes = refining_make(scratch, signals, shortest, CUT_PRICE_RICH, fine);
         by_classes.recurs = 1;
         if (by_classes.tree.count <= LEAVES_MAX && choose_by_classes(&by_classes, &r)) {
             finish(&by_classes);
             r = by_classes;
         }
     }
-    give(&r, fine);
-    rps_arena_free(arena);
+    give(arena, &r, fine);
+    rps_arena_free(scratch);
 }

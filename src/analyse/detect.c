@@ -29,14 +29,13 @@ void rps_signals_free(struct rps_signals *signals)
     memset(signals, 0, sizeof(*signals));
 }
 
-void rps_signals_floor_noise(struct rps_signals *signals)
+void rps_signals_floor_noise(struct rps_arena *arena, struct rps_signals *signals)
 {
-    double *floor = rps_arena_loose(signals->signal_count, sizeof(*floor));
-
+    signals->noise_floor =
+        rps_arena_get(arena, signals->signal_count, sizeof(*signals->noise_floor));
     for (size_t s = 0; s < signals->signal_count; s++)
-        floor[s] = rps_noise_floor(signals->value + s * signals->count, signals->count);
-    free(signals->noise_floor);
-    signals->noise_floor = floor;
+        signals->noise_floor[s] =
+            rps_noise_floor(signals->value + s * signals->count, signals->count);
 }
 
 /* Round a value for display, to hide differences between implementations of exp(). */
@@ -46,10 +45,11 @@ static double rounded(double value)
 }
 
 /* Return the phases that begin at first[0 ... count - 1]. `model` is NULL if no signal varies. */
-static struct rps_phases phases_of(const size_t *first, size_t count, const struct rps_model *model)
+static struct rps_phases phases_of(struct rps_arena *arena, const size_t *first, size_t count,
+                                   const struct rps_model *model)
 {
     struct rps_phases ret = {.count = count,
-                             .phase = rps_arena_loose(count, sizeof(*ret.phase)),
+                             .phase = rps_arena_get(arena, count, sizeof(*ret.phase)),
                              .label_count = (int)count};
 
     for (size_t k = 0; k < count; k++)
@@ -82,13 +82,13 @@ static struct rps_model detect(struct rps_arena *arena, struct rps_observed *obs
 /* Keep the outliers, except in short phases in which more than a third of the observations are
  * outliers. If a signal is seen once per rotation, a short phase has few values of it. The running
  * median then treats these values as outliers, although they are the phase. */
-static void keep_outliers(const struct rps_observed *observed, size_t in_rotation,
-                          struct rps_phases *ret)
+static void keep_outliers(struct rps_arena *arena, const struct rps_observed *observed,
+                          size_t in_rotation, struct rps_phases *ret)
 {
     const uint64_t *outlier = observed->outlier;
     size_t at = 0, end;
 
-    ret->outlier = rps_arena_loose(observed->outlier_count, sizeof(*outlier));
+    ret->outlier = rps_arena_get(arena, observed->outlier_count, sizeof(*outlier));
     for (size_t k = 0; k < ret->count; k++, at = end) {
         const size_t length = ret->phase[k].last - ret->phase[k].first + 1;
 
@@ -101,25 +101,26 @@ static void keep_outliers(const struct rps_observed *observed, size_t in_rotatio
     }
 }
 
-int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,
-               struct rps_phases *ret, struct rps_detect_details *details, struct rps_error *err)
+int rps_detect(struct rps_arena *arena, const struct rps_signals *signals,
+               const struct rps_detect_options *options, struct rps_phases *ret,
+               struct rps_detect_details *details, struct rps_error *err)
 {
-    struct rps_arena *arena;
+    struct rps_arena *scratch;
     struct rps_observed observed;
     struct rps_model model = {0};
 
     if (signals->count == 0 || signals->signal_count + signals->table_count == 0)
         return rps_error_set(err, RPS_FAILED, "cannot find phases: there are no %s",
                              signals->count == 0 ? "observations" : "metrics");
-    arena = rps_arena_new();
-    observed = rps_observed_make(arena, signals);
+    scratch = rps_arena_new();
+    observed = rps_observed_make(scratch, signals);
     if (observed.width > 0) {
-        model = detect(arena, &observed, signals, options);
-        *ret = phases_of(model.segmentation.first, model.segmentation.count, &model);
+        model = detect(scratch, &observed, signals, options);
+        *ret = phases_of(arena, model.segmentation.first, model.segmentation.count, &model);
     } else {
-        *ret = phases_of(observed.block, observed.block_count, NULL);
+        *ret = phases_of(arena, observed.block, observed.block_count, NULL);
     }
-    keep_outliers(&observed, signals->in_rotation, ret);
+    keep_outliers(arena, &observed, signals->in_rotation, ret);
     if (details)
         *details = (struct rps_detect_details){.used_signal_count = observed.width,
                                                .penalty = model.choice.penalties.change,
@@ -127,6 +128,6 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
                                                .objective = model.objective,
                                                .linear = model.linear,
                                                .is_drifting = model.is_drifting};
-    rps_arena_free(arena);
+    rps_arena_free(scratch);
     return 0;
 }

@@ -3,17 +3,7 @@
 #include "rpistat/joint.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-void rps_joint_free(struct rps_joint *joint)
-{
-    for (size_t r = 0; joint->run && r < joint->run_count; r++)
-        rps_phases_free(&joint->run[r]);
-    free(joint->run);
-    free(joint->distance);
-    memset(joint, 0, sizeof(*joint));
-}
 
 /* --- concatenation ---------------------------------------------------------------------------- */
 
@@ -195,8 +185,8 @@ static void scale(double *distance, const double *seen, size_t count)
         distance[i] /= most;
 }
 
-static void find_distances(const struct rps_signals *signals, const struct rps_phases *phases,
-                           struct rps_joint *joint)
+static void find_distances(struct rps_arena *arena, const struct rps_signals *signals,
+                           const struct rps_phases *phases, struct rps_joint *joint)
 {
     size_t labels = (size_t)phases->label_count, pairs = labels * labels;
     struct rps_arena *scratch = rps_arena_new();
@@ -204,7 +194,7 @@ static void find_distances(const struct rps_signals *signals, const struct rps_p
     double *seen = rps_arena_get(scratch, pairs, sizeof(*seen));
 
     joint->label_count = phases->label_count;
-    joint->distance = rps_arena_loose(pairs, sizeof(*joint->distance));
+    joint->distance = rps_arena_get(arena, pairs, sizeof(*joint->distance));
     for (size_t s = 0; s < signals->signal_count; s++) {
         struct values all = {0};
 
@@ -221,24 +211,25 @@ static void find_distances(const struct rps_signals *signals, const struct rps_p
 
 /* --- everything together ---------------------------------------------------------------------- */
 
-int rps_joint_find(const struct rps_signals *const *run, size_t count,
+int rps_joint_find(struct rps_arena *arena, const struct rps_signals *const *run, size_t count,
                    const struct rps_phases_options *options, struct rps_joint *ret,
                    struct rps_error *err)
 {
+    struct rps_arena *scratch = rps_arena_new();
     struct rps_signals signals = put_together(run, count);
     struct rps_found_phases found = {0};
     const struct rps_phases *shown;
-    int result = rps_phases_find(&signals, options, &found, err);
+    int result = rps_phases_find(scratch, &signals, options, &found, err);
 
     if (result == 0) {
         shown = rps_phase_levels_shown(&found.levels);
         *ret = (struct rps_joint){.run_count = count,
-                                  .run = rps_arena_loose(count, sizeof(*ret->run))};
+                                  .run = rps_arena_get(arena, count, sizeof(*ret->run))};
         for (size_t r = 0, at = 0; r < count; at += run[r++]->count)
-            ret->run[r] = rps_phases_part(shown, at, at + run[r]->count);
-        find_distances(&signals, shown, ret);
+            ret->run[r] = rps_phases_part(arena, shown, at, at + run[r]->count);
+        find_distances(arena, &signals, shown, ret);
     }
-    rps_found_phases_free(&found);
+    rps_arena_free(scratch);
     rps_signals_free(&signals);
     return result;
 }

@@ -38,14 +38,6 @@
 #define KINDS_MAX  12
 #define KIND_TIMES 14
 
-void rps_levels_free(struct rps_levels *levels)
-{
-    for (size_t at = 0; levels->phases && at < levels->count; at++)
-        rps_phases_free(&levels->phases[at]);
-    rps_arena_free(levels->arena);
-    memset(levels, 0, sizeof(*levels));
-}
-
 /* --- levels of a tree ------------------------------------------------------------------------- */
 
 /* List the levels from the coarsest to the finest. Every number of segments is a level. A level's
@@ -249,7 +241,7 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     int *label = rps_arena_get(scratch, count, sizeof(*label));
     double *sure = rps_arena_get(scratch, count, sizeof(*sure));
     uint8_t *is_split = rps_arena_get(scratch, count, sizeof(*is_split));
-    struct rps_phases ret = {.phase = rps_arena_loose(count, sizeof(*ret.phase))};
+    struct rps_phases ret = {.phase = rps_arena_get(levels->arena, count, sizeof(*ret.phase))};
     double alike = count < tree->count ? ALIKE : levels->alike_finest;
 
     list_stretches(tree, count, first);
@@ -283,9 +275,10 @@ static void look_at_levels(struct rps_levels *levels)
     }
 }
 
-struct rps_levels rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine)
+struct rps_levels rps_levels_find(struct rps_arena *arena, const struct rps_signals *signals,
+                                  const struct rps_phases *fine)
 {
-    struct rps_levels levels = {.arena = rps_arena_new(),
+    struct rps_levels levels = {.arena = arena,
                                 .alike_finest = signals->in_blocks ? ALIKE : ALIKE_FINEST};
 
     levels.tree = rps_arena_get(levels.arena, 1, sizeof(*levels.tree));
@@ -301,7 +294,8 @@ struct rps_levels rps_levels_find(const struct rps_signals *signals, const struc
 
 struct rps_phase_levels rps_levels_keep(struct rps_levels *levels, size_t shown)
 {
-    struct rps_phase_levels out = {.level = rps_arena_loose(levels->count, sizeof(*out.level))};
+    struct rps_phase_levels out = {
+        .level = rps_arena_get(levels->arena, levels->count, sizeof(*out.level))};
 
     if (levels->level[shown].rows == 0)
         levels->phases[shown] = rps_levels_phases(levels, shown, &levels->level[shown].rows);
@@ -311,7 +305,6 @@ struct rps_phase_levels rps_levels_keep(struct rps_levels *levels, size_t shown)
         if (at == shown)
             out.shown = out.count;
         out.level[out.count++] = levels->phases[at];
-        levels->phases[at] = (struct rps_phases){0};
     }
     return out;
 }

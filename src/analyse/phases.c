@@ -1,9 +1,6 @@
 /* The steps from signals to phases at levels; see phases.h. */
 #include "rpistat/phases.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "adjust.h"
 #include "counts.h"
 
@@ -12,16 +9,10 @@
 #define CYCLES_MIN 4         /* minimum cycles of a wave in the longest of several phases */
 #define ADJUST_MAX (1 << 20) /* a table with more values is analysed only once */
 
-void rps_found_phases_free(struct rps_found_phases *found)
+struct rps_phases rps_phases_part(struct rps_arena *arena, const struct rps_phases *phases,
+                                  uint64_t begin, uint64_t end)
 {
-    free(found->tree);
-    rps_phase_levels_free(&found->levels);
-    memset(found, 0, sizeof(*found));
-}
-
-struct rps_phases rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end)
-{
-    struct rps_phases out = {.phase = rps_arena_loose(phases->count, sizeof(*out.phase)),
+    struct rps_phases out = {.phase = rps_arena_get(arena, phases->count, sizeof(*out.phase)),
                              .label_count = phases->label_count};
 
     for (size_t k = 0; k < phases->count; k++) {
@@ -64,11 +55,11 @@ static struct rps_wave find_wave(const struct rps_signals *signals, const struct
     return wave;
 }
 
-static int find_levels(const struct rps_signals *signals, struct rps_phases *fine,
-                       const struct rps_level_choice *choice, struct rps_found_phases *found,
-                       struct rps_error *err)
+static int find_levels(struct rps_arena *arena, const struct rps_signals *signals,
+                       const struct rps_phases *fine, const struct rps_level_choice *choice,
+                       struct rps_found_phases *found, struct rps_error *err)
 {
-    struct rps_levels levels = rps_levels_find(signals, fine);
+    struct rps_levels levels = rps_levels_find(arena, signals, fine);
     struct rps_phases *shown;
     int result;
 
@@ -79,45 +70,40 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
         found->levels = rps_levels_keep(&levels, found->tree_shown);
         shown = rps_phase_levels_shown(&found->levels);
         found->tree_count = levels.count;
-        found->tree = rps_arena_loose(levels.count, sizeof(*found->tree));
-        memcpy(found->tree, levels.level, levels.count * sizeof(*found->tree));
+        found->tree = levels.level;
         shown->outlier_count = fine->outlier_count;
         shown->outlier = fine->outlier;
-        fine->outlier = NULL;
         if (!rps_phases_repeat(shown)) {
             found->drifts = drifts(&levels, &found->details);
             found->wave = found->wave.turns > 0 ? found->wave : find_wave(signals, shown);
         }
     }
-    rps_levels_free(&levels);
     return result;
 }
 
 /* Refine the phases with tables of counts. Find ramps in the phases from before the refinement, and
  * also in the refined phases. Without tables, do not search for ramps, because straight lines fit
  * equally well, and ramps would cause more false changes in random walks. */
-static void refine(const struct rps_signals *signals, size_t min_length, int is_linear,
-                   struct rps_phases *fine)
+static void refine(struct rps_arena *arena, const struct rps_signals *signals, size_t min_length,
+                   int is_linear, struct rps_phases *fine)
 {
-    struct rps_arena *arena = rps_arena_new();
     struct rps_ramps ramps = {0};
 
     rps_ramps_find(arena, signals, fine, is_linear, &ramps);
-    rps_counts_refine(signals, min_length, fine);
+    rps_counts_refine(arena, signals, min_length, fine);
     rps_ramps_find(arena, signals, fine, 0, &ramps);
-    rps_ramps_put(&ramps, fine);
-    rps_arena_free(arena);
+    rps_ramps_put(arena, &ramps, fine);
 }
 
 /* Find the phases. If a table has a single phase, search again without its season. If the noise
  * changes, search again with the noise as signals. Store in *used the signals that were used to
  * find the returned phases. */
-static int find_fine(struct rps_arena *arena, const struct rps_detect_options *options,
-                     struct rps_signals *used, struct rps_found_phases *found,
-                     struct rps_phases *fine, struct rps_error *err)
+static int find_fine(struct rps_arena *arena, struct rps_arena *scratch,
+                     const struct rps_detect_options *options, struct rps_signals *used,
+                     struct rps_found_phases *found, struct rps_phases *fine, struct rps_error *err)
 {
     struct rps_signals plain = *used;
-    int result = rps_detect(used, options, fine, &found->details, err), is_changed;
+    int result = rps_detect(arena, used, options, fine, &found->details, err), is_changed;
     struct rps_phases first;
     size_t used_count;
 
@@ -125,46 +111,40 @@ static int find_fine(struct rps_arena *arena, const struct rps_detect_options *o
         plain.count * plain.signal_count > ADJUST_MAX)
         return result;
     if (fine->count == 1 || found->details.is_drifting)
-        found->wave = rps_season_remove(arena, &plain, used);
+        found->wave = rps_season_remove(scratch, &plain, used);
     plain = *used;
-    is_changed = rps_spread_append(arena, &plain, used);
+    is_changed = rps_spread_append(scratch, &plain, used);
     if (!is_changed && found->wave.turns == 0)
         return result;
     first = *fine;
-    *fine = (struct rps_phases){0};
     used_count = found->details.used_signal_count; /* without the noise signals */
-    result = rps_detect(used, options, fine, &found->details, err);
+    result = rps_detect(arena, used, options, fine, &found->details, err);
     found->details.used_signal_count = used_count;
     if (is_changed && result == 0) { /* if more than a tenth are outliers, they are noise */
         fine->outlier_count = 10 * first.outlier_count > plain.count ? 0 : first.outlier_count;
-        free(fine->outlier);
         fine->outlier = first.outlier;
-        first.outlier = NULL;
     }
-    rps_phases_free(&first);
     return result;
 }
 
-int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_options *options,
-                    struct rps_found_phases *ret, struct rps_error *err)
+int rps_phases_find(struct rps_arena *arena, const struct rps_signals *signals,
+                    const struct rps_phases_options *options, struct rps_found_phases *ret,
+                    struct rps_error *err)
 {
-    struct rps_arena *arena = rps_arena_new();
+    struct rps_arena *scratch = rps_arena_new();
     struct rps_found_phases found = {0};
     struct rps_phases fine = {0};
     struct rps_signals used = *signals;
-    int result = find_fine(arena, &options->detect, &used, &found, &fine, err);
+    int result = find_fine(arena, scratch, &options->detect, &used, &found, &fine, err);
 
     if (result == 0 && rps_rise_join(&used, &fine) > 0)
         found.details.linear = 1;
     if (result == 0 && signals->table_count > 0)
-        refine(signals, options->counts_min_length, found.details.linear, &fine);
+        refine(arena, signals, options->counts_min_length, found.details.linear, &fine);
     if (result == 0)
-        result = find_levels(&used, &fine, &options->level, &found, err);
-    rps_arena_free(arena);
-    rps_phases_free(&fine);
+        result = find_levels(arena, &used, &fine, &options->level, &found, err);
+    rps_arena_free(scratch);
     if (result == 0)
         *ret = found;
-    else
-        rps_found_phases_free(&found);
     return result;
 }

@@ -8,7 +8,6 @@
 #include "adjust.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "levels_tree.h"
 
@@ -480,9 +479,9 @@ static void append(struct rps_phases *out, const struct rps_phase *of, size_t fi
     phase->confidence = 1;
 }
 
-static void put(struct rps_phases *phases, struct rps_ramp ramp)
+static void put(struct rps_arena *arena, struct rps_phases *phases, struct rps_ramp ramp)
 {
-    struct rps_phases out = {.phase = rps_arena_loose(phases->count + 2, sizeof(*out.phase))};
+    struct rps_phases out = {.phase = rps_arena_get(arena, phases->count + 2, sizeof(*out.phase))};
 
     for (size_t k = 0; k < phases->count; k++) {
         const struct rps_phase *own = &phases->phase[k];
@@ -502,16 +501,16 @@ static void put(struct rps_phases *phases, struct rps_ramp ramp)
             append(&out, own, ramp.first, ramp.end, ramp.trend);
         append(&out, own, first > ramp.end ? first : ramp.end, end, own->trend);
     }
-    free(phases->phase);
     phases->phase = out.phase;
     phases->count = out.count;
     phases->label_count = (int)out.count;
 }
 
-void rps_ramps_put(const struct rps_ramps *ramps, struct rps_phases *phases)
+void rps_ramps_put(struct rps_arena *arena, const struct rps_ramps *ramps,
+                   struct rps_phases *phases)
 {
     for (size_t r = 0; r < ramps->count; r++)
-        put(phases, ramps->ramp[r]);
+        put(arena, phases, ramps->ramp[r]);
 }
 
 /* Join neighbouring phases that are one rise. A rise is cut into several phases for two reasons:

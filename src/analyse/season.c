@@ -211,8 +211,7 @@ int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals
         find_noise(arena, signals, s, noise.value + s * signals->count);
         noise.resolution[s] = RESOLUTION;
     }
-    is_changed = rps_detect(&noise, &options, &found, NULL, &err) == 0 && found.count > 1;
-    rps_phases_free(&found);
+    is_changed = rps_detect(arena, &noise, &options, &found, NULL, &err) == 0 && found.count > 1;
     if (!is_changed)
         return 0;
     memcpy(noise.value + cells, signals->value, cells * sizeof(*noise.value));

@@ -174,12 +174,12 @@ static size_t next_step(const struct used *used, size_t from)
 }
 
 /* Begin with the boundaries of the detector, moved to the next place where a level may begin. */
-static int propose(const struct used *used, struct rps_error *err)
+static int propose(struct rps_arena *arena, const struct used *used, struct rps_error *err)
 {
     const struct rps_signals signals = {.count = used->count, .signal_count = 1, .value = used->y};
     const struct rps_detect_options options = {.min_length = SIDE_MIN};
     struct rps_phases phases = {0};
-    int result = rps_detect(&signals, &options, &phases, NULL, err);
+    int result = rps_detect(arena, &signals, &options, &phases, NULL, err);
 
     for (size_t k = 1; k < phases.count && result == 0; k++) {
         size_t at = (size_t)phases.phase[k].first;
@@ -189,7 +189,6 @@ static int propose(const struct used *used, struct rps_error *err)
         if (at < used->count)
             used->of[at]->begins = 1;
     }
-    rps_phases_free(&phases);
     return result;
 }
 
@@ -286,7 +285,7 @@ int rps_steps_find(struct rps_arena *arena, struct rps_step *step, size_t count,
         return 0;
     mark_outliers(arena, &used);
     gather(step, count, &used);
-    if (propose(&used, err) < 0)
+    if (propose(arena, &used, err) < 0)
         return RPS_FAILED;
     while (add_step(&used, alpha))
         ;

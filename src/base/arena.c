@@ -1,6 +1,5 @@
 #include "rpistat/arena.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,20 +119,29 @@ char *rps_arena_text(struct rps_arena *arena, const char *text)
     return memcpy(rps_arena_get(arena, size, 1), text, size);
 }
 
+char *rps_arena_vprint(struct rps_arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    char *text;
+    int length;
+
+    va_copy(again, arguments);
+    length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length < 0)
+        rps_arena_exhausted();
+    text = rps_arena_get(arena, (size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    return text;
+}
+
 char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
 {
     va_list arguments;
     char *text;
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (length < 0)
-        rps_arena_exhausted();
-    text = rps_arena_get(arena, (size_t)length + 1, 1);
-    va_start(arguments, format);
-    vsnprintf(text, (size_t)length + 1, format, arguments);
+    text = rps_arena_vprint(arena, format, arguments);
     va_end(arguments);
     return text;
 }

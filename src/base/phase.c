@@ -2,7 +2,6 @@
 #include "rpistat/phase.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/arena.h"
@@ -110,25 +109,20 @@ static void rename_labels(struct rps_phases *phases, const struct rps_phases *be
     }
 }
 
-int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before,
-                           struct rps_error *err)
+void rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before)
 {
     size_t new_count = (size_t)phases->label_count, old_count = (size_t)before->label_count;
-    int64_t *shared = calloc(new_count * old_count + 1, sizeof(*shared));
-    int *map = malloc((new_count + 1) * sizeof(*map));
-    int result = shared && map ? 0 : rps_error_memory(err);
+    struct rps_arena *arena = rps_arena_new();
+    int64_t *shared = rps_arena_get(arena, new_count * old_count, sizeof(*shared));
+    int *map = rps_arena_get(arena, new_count, sizeof(*map));
 
-    if (result == 0) {
-        share(phases, before, old_count, shared);
-        for (size_t label = 0; label < new_count; label++)
-            map[label] = -1;
-        while (take_most(shared, new_count, old_count, map))
-            ;
-        rename_labels(phases, before, map);
-    }
-    free(map);
-    free(shared);
-    return result;
+    share(phases, before, old_count, shared);
+    for (size_t label = 0; label < new_count; label++)
+        map[label] = -1;
+    while (take_most(shared, new_count, old_count, map))
+        ;
+    rename_labels(phases, before, map);
+    rps_arena_free(arena);
 }
 
 size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *at)
@@ -163,16 +157,6 @@ int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number)
                      (double)(phase->last - phase->first + 1));
 }
 
-void rps_phases_free(struct rps_phases *phases)
-{
-    if (!phases)
-        return;
-    free(phases->outlier);
-    free(phases->outlier_ns);
-    free(phases->phase);
-    *phases = (struct rps_phases){0};
-}
-
 int rps_phases_repeat(const struct rps_phases *phases)
 {
     size_t k = 0;
@@ -185,12 +169,4 @@ int rps_phases_repeat(const struct rps_phases *phases)
 struct rps_phases *rps_phase_levels_shown(const struct rps_phase_levels *levels)
 {
     return &levels->level[levels->shown];
-}
-
-void rps_phase_levels_free(struct rps_phase_levels *levels)
-{
-    for (size_t i = 0; i < levels->count; i++)
-        rps_phases_free(&levels->level[i]);
-    free(levels->level);
-    *levels = (struct rps_phase_levels){0};
 }

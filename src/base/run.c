@@ -1,12 +1,10 @@
-/* Runs: a new value is copied before the old one is freed, so a failed call changes nothing. */
+/* Runs: their texts, and what follows from their settings. */
 #include "rpistat/run.h"
 #include "rpistat/arena.h"
 #include "rpistat/text.h"
-#include "rpistat/error.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const rps_run_states[] = {
@@ -58,30 +56,20 @@ int64_t rps_run_rotations_ns(const struct rps_run *run, int sets, int times, int
                                                                      : limit_ns;
 }
 
-static void free_command(int argc, char **argv)
+struct rps_arena *rps_run_arena(struct rps_run *run)
 {
-    for (int i = 0; argv && i < argc; i++)
-        free(argv[i]);
-    free(argv);
+    run->arena = run->arena ? run->arena : rps_arena_new();
+    return run->arena;
 }
 
-int rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
+void rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
 {
-    char **copy = calloc((size_t)argc + 1, sizeof(*copy));
+    char **copy = rps_arena_get(rps_run_arena(run), (size_t)argc + 1, sizeof(*copy));
 
-    if (!copy)
-        return RPS_FAILED;
-    for (int i = 0; i < argc; i++) {
-        copy[i] = strdup(argv[i]);
-        if (!copy[i]) {
-            free_command(i, copy);
-            return RPS_FAILED;
-        }
-    }
-    free_command(run->argc, run->argv);
+    for (int i = 0; i < argc; i++)
+        copy[i] = rps_arena_text(run->arena, argv[i]);
     run->argc = argc;
     run->argv = copy;
-    return 0;
 }
 
 double rps_run_others_cpus(const struct rps_run *run)
@@ -102,27 +90,17 @@ struct rps_tag *rps_run_tag(const struct rps_run *run, const char *key)
     return NULL;
 }
 
-int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
+void rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
 {
-    struct rps_tag *old = rps_run_tag(run, key);
-    char *new_value = strdup(value);
-    char *new_key = NULL;
+    struct rps_tag *tag = rps_run_tag(run, key);
 
-    if (!new_value)
-        return RPS_FAILED;
-    if (old) {
-        free(old->value);
-        old->value = new_value;
-        return 0;
+    if (!tag) {
+        run->tag =
+            rps_arena_grow(rps_run_arena(run), run->tag, (size_t)run->tag_count, sizeof(*tag));
+        tag = &run->tag[run->tag_count++];
+        tag->key = rps_arena_text(run->arena, key);
     }
-    new_key = strdup(key);
-    if (!new_key || !rps_array_add(&run->tag, (size_t)run->tag_count, sizeof(*run->tag))) {
-        free(new_key);
-        free(new_value);
-        return RPS_FAILED;
-    }
-    run->tag[run->tag_count++] = (struct rps_tag){.key = new_key, .value = new_value};
-    return 0;
+    tag->value = rps_arena_text(run->arena, value);
 }
 
 /* Targets of the machine are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
@@ -167,14 +145,6 @@ char *rps_run_title(char *ret, size_t size, const struct rps_run *run)
 
 void rps_run_free(struct rps_run *run)
 {
-    if (!run)
-        return;
-    free(run->folder);
-    free_command(run->argc, run->argv);
-    for (int i = 0; i < run->tag_count; i++) {
-        free(run->tag[i].value);
-        free(run->tag[i].key);
-    }
-    free(run->tag);
+    rps_arena_free(run->arena);
     rps_run_init(run);
 }

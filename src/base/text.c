@@ -159,9 +159,25 @@ static size_t put_function(char *ret, size_t size, const char *name, const char 
     return used;
 }
 
+/* Return the end of a name without what compilers append to the names of clones of a function, such
+ * as ".constprop.0". */
+static const char *before_clone(const char *name)
+{
+    static const char *const suffix[] = {".constprop.", ".isra.", ".part.", ".lto_priv.", ".cold"};
+    const char *end = name + strlen(name);
+
+    for (size_t i = 0; i < RPS_COUNT(suffix); i++) {
+        const char *at = strstr(name, suffix[i]);
+
+        if (at && at > name && at < end && strchr("0123456789", at[strlen(suffix[i])]))
+            end = at;
+    }
+    return end;
+}
+
 char *rps_text_function(char *ret, size_t size, const char *name)
 {
-    const char *begin = name, *end = name + strlen(name), *at;
+    const char *begin = name, *end = before_clone(name), *at;
     size_t used, cut;
     int by_templates;
 
@@ -218,11 +234,12 @@ size_t rps_text_fit(const char *text, int columns)
     return (size_t)(at - text);
 }
 
-/* Replace bytes that are not UTF-8, and with `every` also harmful characters. */
-static char *replace_odd_characters(const char *text, bool every)
+/* Replace bytes that are not UTF-8, and with `every` also harmful characters. Return ret, which has
+ * room for a replacement per byte, or NULL. */
+static char *replace_odd_characters(char *ret, const char *text, bool every)
 {
     const size_t most = strlen(RPS_TEXT_REPLACEMENT);
-    char *ret = malloc(strlen(text) * most + 1), *at = ret;
+    char *at = ret;
 
     while (ret && *text) {
         uint32_t code;
@@ -240,12 +257,13 @@ static char *replace_odd_characters(const char *text, bool every)
 
 char *rps_text_repaired(const char *text)
 {
-    return replace_odd_characters(text, false);
+    return replace_odd_characters(malloc(strlen(text) * strlen(RPS_TEXT_REPLACEMENT) + 1), text,
+                                  false);
 }
 
-char *rps_text_harmless(const char *text)
+char *rps_text_harmless(char *ret, const char *text)
 {
-    return replace_odd_characters(text, true);
+    return replace_odd_characters(ret, text, true);
 }
 
 char *rps_text_close(FILE *out, char **text)

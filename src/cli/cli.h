@@ -162,7 +162,7 @@ int rps_tag_check(const char *option, const char *text, struct rps_error *err);
 int rps_tag_is(const struct rps_run *run, const char *text);
 
 /* Add "KEY=VALUE" texts to the tags of a run. */
-int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_error *err);
+void rps_tag_add(struct rps_run *run, const struct rps_texts *texts);
 
 /* --- recording: record_options.c parses, cmd_record.c runs ------------------------------------ */
 
@@ -307,10 +307,10 @@ int rps_completion_print(FILE *out, const char *shell, struct rps_error *err);
 
 /* The option --cpu of the reading commands. */
 
-/* Parse "each", "sum", a list of CPUs such as "0-3,8", or both such as "sum,0-3". *ret_list is a
- * new array for free(), and ret->cpu points to this array. *ret_list is NULL if the text has no
- * list. The error message of RPS_USAGE quotes the text. */
-int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struct rps_error *err);
+/* Parse "each", "sum", a list of CPUs such as "0-3,8", or both such as "sum,0-3". The list is in
+ * the arena. The error message of RPS_USAGE quotes the text. */
+int rps_cpus_parse(struct rps_arena *arena, const char *text, struct rps_cpus *ret,
+                   struct rps_error *err);
 
 /* Parse --cpu for the run of a reading command; the arena of `cli` holds the list. If `text` is
  * "each" but the run was not recorded by CPU, the run is shown as a whole, with a note in

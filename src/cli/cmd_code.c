@@ -263,7 +263,8 @@ static int find_groups(struct rps_cli *cli, struct job *job)
 
     if (job->choice.phase || settings->is_tree || settings->by > RPS_SHARES_MODULE)
         return 0;
-    result = rps_run_phases_get(cli->reader, cli->run_id, &job->levels, NULL, &cli->err);
+    result =
+        rps_run_phases_get(cli->arena, cli->reader, cli->run_id, &job->levels, NULL, &cli->err);
     if (result <= 0 || rps_phase_levels_shown(&job->levels)->label_count < 2)
         return result < 0 ? result : 0;
     labels = rps_run_part_of_phases(cli->arena, rps_phase_levels_shown(&job->levels), 1);
@@ -377,15 +378,13 @@ static int run_code(struct rps_cli *cli)
                                  .is_wall = settings->is_wall}};
     int result = job.choice.phase ? rps_run_part_check(job.choice.phase, &cli->err) : 0;
 
-    rps_run_init(&job.run);
     if (result == 0)
         result = rps_cpus_choose(cli, settings->cpus, &job.cpus);
     if (result == 0)
-        result = rps_reader_run(cli->reader, cli->run_id, &job.run, &cli->err);
-    if (result == 0)
-        result = rps_reader_code(cli->arena, cli->reader, cli->run_id, &job.code, &cli->err);
-    else
-        goto out;
+        result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &job.run, &cli->err);
+    if (result < 0)
+        return result;
+    result = rps_reader_code(cli->arena, cli->reader, cli->run_id, &job.code, &cli->err);
     if (result >= 0 && !rps_code_is_sampled(&job.run, &job.code))
         result = rps_run_code_none(cli->run_id, &cli->err);
     if (result > 0 && settings->by == RPS_SHARES_CGROUP &&
@@ -401,9 +400,6 @@ static int run_code(struct rps_cli *cli)
         if (result == 0)
             result = write_job(cli, &job);
     }
-out:
-    rps_phase_levels_free(&job.levels);
-    rps_run_free(&job.run);
     return result;
 }
 

@@ -441,7 +441,6 @@ static int run_compare(struct rps_cli *cli)
     if (result == 0)
         result = rps_limits_status(cli, &job.comparison, settings->limit,
                                    (size_t)settings->fail_if.count, settings->inconclusive);
-    rps_comparison_free(&job.comparison);
     for (int i = 0; i < 2; i++) {
         if (i == 0 || !job.is_one_store)
             rps_reader_close(job.side[i].reader);

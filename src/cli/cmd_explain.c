@@ -62,10 +62,9 @@ static int run_explain(struct rps_cli *cli)
     struct rps_run run;
     int result = read_against(cli, &window);
 
-    rps_run_init(&run);
     rps_progress_begin(cli, "comparing the window");
     if (result == 0)
-        result = rps_reader_run(cli->reader, cli->run_id, &run, &cli->err);
+        result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &run, &cli->err);
     if (result == 0)
         result = rps_run_window_find(cli->arena, cli->reader, &run, &window, &cli->err);
     if (result == 0) {
@@ -73,7 +72,6 @@ static int run_explain(struct rps_cli *cli)
         rps_progress_end(cli);
         rps_format_document(cli, &document, settings->format);
     }
-    rps_run_free(&run);
     return result;
 }
 

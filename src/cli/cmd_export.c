@@ -253,11 +253,9 @@ static int choose_by_run(struct rps_cli *cli)
 
     if (!settings->is_default || settings->format != rps_export_find("wide"))
         return 0;
-    rps_run_init(&run);
-    result = rps_reader_run(cli->reader, cli->run_id, &run, &cli->err);
+    result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &run, &cli->err);
     if (result == 0 && rps_run_is_import(&run))
         settings->format = rps_export_find("table");
-    rps_run_free(&run);
     return result;
 }
 

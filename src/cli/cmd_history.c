@@ -98,7 +98,6 @@ static int run_history(struct rps_cli *cli)
     if (result == 0)
         result = rps_limits_status(cli, &history.latest, settings->limit, limits,
                                    settings->inconclusive);
-    rps_history_free(&history);
     return result;
 }
 

@@ -134,9 +134,9 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     options->metric = settings->metric.name;
     options->metric_count = settings->metric.count;
     if (result == 0)
-        result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
+        result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &job->run, &cli->err);
     if (result == 0)
-        result = rps_run_phases_detect(&at, 1, options, &job->found, &cli->err);
+        result = rps_run_phases_detect(cli->arena, &at, 1, options, &job->found, &cli->err);
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
         result = rps_error_set(
             &cli->err, RPS_FAILED,
@@ -192,15 +192,9 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
 static int phases_of_run(struct rps_cli *cli)
 {
     struct run_job job = {0};
-    int result;
+    int result = detect_run(cli, &job);
 
-    rps_run_init(&job.run);
-    result = detect_run(cli, &job);
-    if (result == 0)
-        result = write_run(cli, &job);
-    rps_run_phases_free(&job.found);
-    rps_run_free(&job.run);
-    return result;
+    return result == 0 ? write_run(cli, &job) : result;
 }
 
 /* --- a table ---------------------------------------------------------------------------------- */
@@ -244,15 +238,14 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
     struct rps_phases_options find = settings->of.find;
-    struct rps_signals even = rps_csv_signals_even(&job->table.signals);
+    struct rps_signals even = rps_csv_signals_even(cli->arena, &job->table.signals);
     int result;
 
     find.detect.min_length =
         (find.detect.min_length + job->table.rows_per - 1) / job->table.rows_per;
-    result = rps_phases_find(&even, &find, &job->found, &cli->err);
+    result = rps_phases_find(cli->arena, &even, &find, &job->found, &cli->err);
     if (result == 0)
         rps_csv_signals_set_rows(&job->table, &job->found);
-    rps_signals_free(&even);
     return result;
 }
 
@@ -303,7 +296,6 @@ static int phases_of_table(struct rps_cli *cli)
         rps_profile_remark(&job.found, &(struct rps_observing){0}, &profile, remark);
         result = write_found(cli, &output, &job.found, &settings->of.find);
     }
-    rps_found_phases_free(&job.found);
     return result;
 }
 

@@ -202,18 +202,14 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
-static int describe_run(struct rps_recording *r, int argc, struct rps_error *err)
+static void describe_run(struct rps_recording *r, int argc)
 {
     char *simulated[] = {(char *)(uintptr_t)r->settings->pmu, NULL};
     struct rps_run *run = &r->run;
-    int rc;
 
-    if ((rc = rps_host_describe(run, err)) < 0)
-        return rc;
-    if (rps_run_set_command(run, r->argv ? argc : r->simulated, r->argv ? r->argv : simulated) < 0)
-        return rps_error_memory(err);
-    if ((rc = rps_record_target_command(r->cli->arena, &r->target, run, err)) < 0)
-        return rc;
+    rps_host_describe(run);
+    rps_run_set_command(run, r->argv ? argc : r->simulated, r->argv ? r->argv : simulated);
+    rps_record_target_command(r->cli->arena, &r->target, run);
     snprintf(run->target, sizeof(run->target), "%s", r->simulated ? "simulation" : r->target.text);
     snprintf(run->label, sizeof(run->label), "%s", r->settings->label);
     snprintf(run->version, sizeof(run->version), "%s", RPS_VERSION);
@@ -223,7 +219,7 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     run->period_ns = r->settings->period_ns;
     if (r->settings->order.is_random && r->plan->set_count > 1)
         run->order_seed = (int64_t)r->settings->order.seed;
-    return rps_tag_add(run, &r->settings->tag, err);
+    rps_tag_add(run, &r->settings->tag);
 }
 
 /* Open the store. While another program has locked the store, the writer's thread tries again. */
@@ -622,9 +618,9 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
     int rc;
 
     if ((rc = rps_record_target_open(r->cli->arena, r->settings, &r->target, err)) < 0 ||
-        (rc = check_usage(r, argc, err)) < 0 || (rc = prepare_counters(r, err)) < 0 ||
-        (rc = describe_run(r, argc, err)) < 0)
+        (rc = check_usage(r, argc, err)) < 0 || (rc = prepare_counters(r, err)) < 0)
         return rc;
+    describe_run(r, argc);
     r->report_path = rps_record_path_beside(r->cli->arena, r->cli->output, ".txt");
     if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
         (rc = check_stream(r->cli->output, "store", err)) < 0 ||

@@ -8,15 +8,12 @@ static int put_run(struct rps_cli *cli, int64_t run_id, struct rps_block *block)
 {
     struct rps_run_summary summary;
     struct rps_run run;
-    int result;
+    int result = rps_reader_run(cli->arena, cli->reader, run_id, &run, &cli->err);
 
-    rps_run_init(&run);
-    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
     if (result == 0)
         result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
     if (result == 0)
         rps_run_block_put(block, &run, &summary);
-    rps_run_free(&run);
     return result;
 }
 

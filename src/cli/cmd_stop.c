@@ -66,14 +66,12 @@ static int report_store(struct rps_cli *cli, const char *text)
     char title[128];
     struct rps_run run;
     int64_t run_id;
-    int result;
+    int result = rps_reader_open(&reader, cli->input, &cli->err);
 
-    rps_run_init(&run);
-    result = rps_reader_open(&reader, cli->input, &cli->err);
     if (result == 0)
         result = rps_reader_find(reader, text, &run_id, &cli->err);
     if (result == 0)
-        result = rps_reader_run(reader, run_id, &run, &cli->err);
+        result = rps_reader_run(cli->arena, reader, run_id, &run, &cli->err);
     if (result == 0 && run.state == RPS_RUN_RECORDING)
         rps_error_set(
             &cli->err, RPS_FAILED,
@@ -86,7 +84,6 @@ static int report_store(struct rps_cli *cli, const char *text)
                       "run %" PRId64 " (%s) of %s is not being recorded any more: it is %s", run_id,
                       rps_run_title(title, sizeof(title), &run), cli->input,
                       rps_run_states[run.state]);
-    rps_run_free(&run);
     rps_reader_close(reader);
     return RPS_FAILED;
 }
@@ -192,9 +189,8 @@ static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
     if (result == 0)
         result = rps_reader_find(reader, entry->run.uuid, &run_id, &cli->err) < 0
                      ? RPS_BUSY
-                     : rps_reader_run(reader, run_id, &run, &cli->err);
+                     : rps_reader_run(cli->arena, reader, run_id, &run, &cli->err);
     if (result == 0) {
-        rps_run_free(&entry->run);
         entry->run = run;
         result = rps_reader_summary(reader, run.run_id, &summary, &cli->err);
     }

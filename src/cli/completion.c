@@ -58,7 +58,7 @@ static void offer_runs(const struct asked *asked)
     for (size_t i = 0; i < count; i++) {
         struct rps_run run;
 
-        if (rps_reader_run(cli.reader, run_id[i], &run, &cli.err) < 0)
+        if (rps_reader_run(cli.arena, cli.reader, run_id[i], &run, &cli.err) < 0)
             continue;
         snprintf(text, sizeof(text), "%lld", (long long)run_id[i]);
         offer(asked, text, NULL);
@@ -67,7 +67,6 @@ static void offer_runs(const struct asked *asked)
             snprintf(text, sizeof(text), "%s=%s", run.tag[t].key, run.tag[t].value);
             offer_plain(asked, text, PLAIN "=");
         }
-        rps_run_free(&run);
     }
     rps_reader_close(cli.reader);
     rps_arena_free(cli.arena);

@@ -11,10 +11,11 @@ static const struct {
     enum rps_cpus_way way;
 } ways[] = {{"each", RPS_CPUS_EACH}, {"sum", RPS_CPUS_SUM}};
 
-int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struct rps_error *err)
+int rps_cpus_parse(struct rps_arena *arena, const char *text, struct rps_cpus *ret,
+                   struct rps_error *err)
 {
     struct rps_cpus cpus = {.way = RPS_CPUS_CHOSEN};
-    int *list = NULL, rc;
+    int *list = NULL, *kept, rc;
 
     for (size_t i = 0; i < RPS_COUNT(ways); i++) {
         size_t length = strlen(ways[i].word);
@@ -25,7 +26,6 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
         text += length + (text[length] == ',');
         if (text[-1] != ',') { /* no list of CPUs follows */
             *ret = cpus;
-            *ret_list = NULL;
             return 0;
         }
         break;
@@ -38,19 +38,20 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
                                    "--cpu: '%s' is not a choice of CPUs; write 'each', 'sum', or a "
                                    "list such as '0-3,8'",
                                    text);
-    cpus.cpu = list;
+    kept = rps_arena_get(arena, (size_t)cpus.count, sizeof(*kept));
+    cpus.cpu = memcpy(kept, list, (size_t)cpus.count * sizeof(*kept));
+    free(list);
     *ret = cpus;
-    *ret_list = list;
     return 0;
 }
 
 int rps_cpus_check(const char *option, const char *text, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_cpus cpus;
-    int *list = NULL;
-    int rc = rps_cpus_parse(text, &cpus, &list, err);
+    int rc = rps_cpus_parse(arena, text, &cpus, err);
 
     (void)option;
-    free(list);
+    rps_arena_free(arena);
     return rc;
 }

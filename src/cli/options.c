@@ -201,7 +201,7 @@ int rps_tag_is(const struct rps_run *run, const char *text)
     return 0;
 }
 
-int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_error *err)
+void rps_tag_add(struct rps_run *run, const struct rps_texts *texts)
 {
     char key[RPS_RUN_TEXT_SIZE];
 
@@ -209,10 +209,8 @@ int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_e
         int length = (int)strcspn(texts->text[i], "=");
 
         snprintf(key, sizeof(key), "%.*s", length, texts->text[i]);
-        if (rps_run_add_tag(run, key, texts->text[i] + length + 1) < 0)
-            return rps_error_memory(err);
+        rps_run_add_tag(run, key, texts->text[i] + length + 1);
     }
-    return 0;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

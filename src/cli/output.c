@@ -264,23 +264,17 @@ char *rps_format_run(char *ret, size_t size, const struct rps_run *run)
 
 int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret)
 {
-    int *list = NULL, *kept, rc = text ? rps_cpus_parse(text, ret, &list, &cli->err) : 0;
+    int rc = text ? rps_cpus_parse(cli->arena, text, ret, &cli->err) : 0;
     struct rps_run run;
 
-    if (rc == 0 && list) {
-        kept = rps_arena_get(cli->arena, (size_t)ret->count, sizeof(*kept));
-        ret->cpu = memcpy(kept, list, (size_t)ret->count * sizeof(*kept));
-        free(list);
-    }
     if (rc < 0 || !text || ret->way != RPS_CPUS_EACH || ret->count > 0 || !cli->reader ||
-        rps_reader_run(cli->reader, cli->run_id, &run, NULL) < 0)
+        rps_reader_run(cli->arena, cli->reader, cli->run_id, &run, NULL) < 0)
         return rc;
     if (!rps_run_is_of_machine(run.target))
         snprintf(cli->note, sizeof(cli->note),
                  "run %lld was not counted per CPU, so --cpu each shows its sum; record with -a to "
                  "count per CPU",
                  (long long)cli->run_id);
-    rps_run_free(&run);
     return 0;
 }
 

@@ -91,8 +91,8 @@ int rps_record_target_open(struct rps_arena *arena, const struct rps_record_sett
 
 /* Store in the run the command line of the process of -p; for several processes, store one word per
  * process. A process without a command line adds nothing. */
-int rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
-                              struct rps_run *run, struct rps_error *err);
+void rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
+                               struct rps_run *run);
 
 void rps_record_target_close(struct rps_record_target *target);
 

@@ -40,9 +40,8 @@ static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
         struct rps_system_time time;
         struct rps_run run;
 
-        rps_run_init(&run);
         look.elapsed[i] = look.cpu[i] = NAN;
-        if (rps_reader_run(reader, side->run_id[i], &run, NULL) == 0 &&
+        if (rps_reader_run(cli->arena, reader, side->run_id[i], &run, NULL) == 0 &&
             rps_run_system_read(cli->arena, reader, side->run_id[i], INT64_MIN, INT64_MAX, NULL,
                                 &system, NULL) == 0) {
             if (run.elapsed_ns >= 0)
@@ -54,7 +53,6 @@ static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
             look.wait_s += time.elapsed_s > 0 ? time.wait_s : NAN;
             look.ready_s += rps_system_time_ready_s(&time, rps_run_system_throttled_s(system));
         }
-        rps_run_free(&run);
     }
     return look;
 }

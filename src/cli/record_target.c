@@ -260,8 +260,7 @@ int rps_record_target_open(struct rps_arena *arena, const struct rps_record_sett
 }
 
 /* Read the command line of a process; empty if the process has ended or is a kernel thread. */
-static int read_command(struct rps_arena *arena, pid_t pid, struct rps_run *run,
-                        struct rps_error *err)
+static void read_command(struct rps_arena *arena, pid_t pid, struct rps_run *run)
 {
     char path[64], **argv = NULL, *word = NULL;
     size_t room = 0;
@@ -279,27 +278,21 @@ static int read_command(struct rps_arena *arena, pid_t pid, struct rps_run *run,
         fclose(file);
     while (argc > 0 && argv[argc - 1][0] == '\0')
         argc--; /* a process that changed its title has empty arguments at the end */
-    return rps_run_set_command(run, argc, argv) < 0 ? rps_error_memory(err) : 0;
+    rps_run_set_command(run, argc, argv);
 }
 
-int rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
-                              struct rps_run *run, struct rps_error *err)
+void rps_record_target_command(struct rps_arena *arena, const struct rps_record_target *target,
+                               struct rps_run *run)
 {
-    int count = target->target.pid_count, rc = 0;
-    char text[4096], **line;
+    int count = target->target.pid_count;
+    char text[4096], **line = rps_arena_get(arena, (size_t)count, sizeof(*line));
 
-    if (count <= 1)
-        return count == 1 ? read_command(arena, target->pid[0], run, err) : 0;
-    line = rps_arena_get(arena, (size_t)count, sizeof(*line));
-    for (int i = 0; i < count && rc == 0; i++) {
-        rc = read_command(arena, target->pid[i], run, err);
-        if (rc == 0)
-            line[i] =
-                rps_arena_text(arena, rps_text_command(text, sizeof(text), run->argc, run->argv));
+    for (int i = 0; i < count; i++) {
+        read_command(arena, target->pid[i], run);
+        line[i] = rps_arena_text(arena, rps_text_command(text, sizeof(text), run->argc, run->argv));
     }
-    if (rc == 0 && rps_run_set_command(run, count, line) < 0)
-        rc = rps_error_memory(err);
-    return rc;
+    if (count > 1)
+        rps_run_set_command(run, count, line);
 }
 
 void rps_record_target_close(struct rps_record_target *target)

@@ -41,7 +41,7 @@ static int says_it_records(int argc, char *const argv[])
 }
 
 /* Return 1 if the process with the directory proc_fd is a recorder. */
-static int read_process(struct rps_recorder *found, int proc_fd)
+static int read_process(struct rps_arena *arena, struct rps_recorder *found, int proc_fd)
 {
     char text[COMMAND_BYTES], *argv[ARGUMENTS_MAX];
     struct pollfd ended = {.fd = found->pidfd, .events = POLLIN};
@@ -67,19 +67,12 @@ static int read_process(struct rps_recorder *found, int proc_fd)
     rps_text_command(found->command, sizeof(found->command), argc, argv);
     is_recorder = says_it_records(argc, argv);
     /* SAFETY: a set-user-ID process could be made to lock a file of its real user */
-    if (real == effective && rps_registry_read(&found->entry, found->pid, found->uid)) {
+    if (real == effective && rps_registry_read(arena, &found->entry, found->pid, found->uid)) {
         is_recorder = found->entry.run.run_id >= 0;
         found->state = rps_clock_monotonic_ns() > found->entry.late_ns ? RPS_RECORDER_LATE
                                                                        : RPS_RECORDER_RECORDING;
     }
     return is_recorder && poll(&ended, 1, 0) == 0;
-}
-
-static void recorder_free(struct rps_recorder *recorder)
-{
-    rps_run_free(&recorder->entry.run);
-    if (recorder->pidfd >= 0)
-        close(recorder->pidfd);
 }
 
 /* Add the process to the list if it is a recorder. Returns RPS_FAILED if Linux has no pidfds. */
@@ -103,7 +96,7 @@ static int add(struct rps_arena *arena, struct rps_recorders *list, const char *
         strcmp(path, "rpistat\n") == 0) {
         recorder.pidfd = (int)syscall(SYS_pidfd_open, recorder.pid, 0);
         if (recorder.pidfd >= 0)
-            found = read_process(&recorder, proc_fd);
+            found = read_process(arena, &recorder, proc_fd);
         else if (errno != ESRCH) /* ESRCH: the process has ended */
             found =
                 rps_error_set(err, RPS_FAILED,
@@ -113,7 +106,8 @@ static int add(struct rps_arena *arena, struct rps_recorders *list, const char *
     }
     close(proc_fd);
     if (found <= 0) {
-        recorder_free(&recorder);
+        if (recorder.pidfd >= 0)
+            close(recorder.pidfd);
         return found;
     }
     list->recorder = rps_arena_grow(arena, list->recorder, list->count, sizeof(recorder));
@@ -149,6 +143,6 @@ int rps_recorders_find(struct rps_arena *arena, struct rps_recorders *ret, struc
 void rps_recorders_free(struct rps_recorders *recorders)
 {
     for (size_t i = 0; i < recorders->count; i++)
-        recorder_free(&recorders->recorder[i]);
+        close(recorders->recorder[i].pidfd);
     *recorders = (struct rps_recorders){0};
 }

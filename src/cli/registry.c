@@ -216,15 +216,17 @@ void rps_registry_close(struct rps_registry *registry)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Read entries from a text that ends with 0. Returns 1, or 0 without memory. */
-static int read_entries(struct rps_registered *ret, char *text, size_t length)
+/* Read entries from a text that ends with 0. */
+static void read_entries(struct rps_arena *arena, struct rps_registered *ret, char *text,
+                         size_t length)
 {
     char *argv[ARGUMENTS_MAX];
-    int argc = 0, result = 0;
+    int argc = 0;
 
     *ret = (struct rps_registered){.late_ns = INT64_MAX};
     rps_run_init(&ret->run);
-    for (char *name = text, *next; name < text + length && result == 0; name = next) {
+    ret->run.arena = arena;
+    for (char *name = text, *next; name < text + length; name = next) {
         char *value = name + strcspn(name, "="), *rest;
 
         next = name + strlen(name) + 1;
@@ -235,7 +237,7 @@ static int read_entries(struct rps_registered *ret, char *text, size_t length)
             argv[argc++] = value;
         } else if (strcmp(name, "tag") == 0 && rest) {
             *rest = '\0';
-            result = rps_run_add_tag(&ret->run, value, rest + 1);
+            rps_run_add_tag(&ret->run, value, rest + 1);
         } else {
             for (size_t i = 0; i < FIELDS; i++) {
                 void *member = (char *)ret + fields[i].offset;
@@ -247,11 +249,7 @@ static int read_entries(struct rps_registered *ret, char *text, size_t length)
             }
         }
     }
-    if (result == 0)
-        result = rps_run_set_command(&ret->run, argc, argv);
-    if (result < 0)
-        rps_run_free(&ret->run);
-    return result == 0;
+    rps_run_set_command(&ret->run, argc, argv);
 }
 
 /* Return 1 if that user owns the open file and that process has locked the file, otherwise 0. */
@@ -266,8 +264,8 @@ static int is_file_of(int fd, pid_t pid, uid_t uid)
 }
 
 /* Read the file with that name, if it belongs to that user and that process has locked it. */
-static int read_file(struct rps_registered *ret, int folder_fd, const char *name, pid_t pid,
-                     uid_t uid)
+static int read_file(struct rps_arena *arena, struct rps_registered *ret, int folder_fd,
+                     const char *name, pid_t pid, uid_t uid)
 {
     char text[TEXT_SIZE + 1];
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -278,10 +276,11 @@ static int read_file(struct rps_registered *ret, int folder_fd, const char *name
     if (length < 0)
         return 0;
     text[length] = '\0';
-    return read_entries(ret, text, (size_t)length);
+    read_entries(arena, ret, text, (size_t)length);
+    return 1;
 }
 
-int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid)
+int rps_registry_read(struct rps_arena *arena, struct rps_registered *ret, pid_t pid, uid_t uid)
 {
     char folder[FOLDER_SIZE], name[24];
     int found = 0;
@@ -292,14 +291,14 @@ int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid)
 
         if (folder_fd < 0)
             continue;
-        found = read_file(ret, folder_fd, name, pid, uid);
+        found = read_file(arena, ret, folder_fd, name, pid, uid);
         close(folder_fd);
     }
     return found;
 }
 
 /* Return 1 if a file in the directory shows that the run's recorder gave up or has died. */
-static int has_dead(DIR *folder, const char *uuid)
+static int has_dead(struct rps_arena *arena, DIR *folder, const char *uuid)
 {
     struct dirent *entry;
     int found = 0;
@@ -310,25 +309,27 @@ static int has_dead(DIR *folder, const char *uuid)
         struct rps_registered registered;
 
         if (pid <= 0 || pid == getpid() || /* because closing our own file would release its lock */
-            !read_file(&registered, dirfd(folder), entry->d_name, is_gone ? 0 : pid, geteuid()))
+            !read_file(arena, &registered, dirfd(folder), entry->d_name, is_gone ? 0 : pid,
+                       geteuid()))
             continue;
         found = strcmp(registered.run.uuid, uuid) == 0 && (is_gone || registered.run.run_id < 0);
-        rps_run_free(&registered.run);
     }
     return found;
 }
 
 int rps_registry_is_dead(const char *uuid)
 {
+    struct rps_arena *arena = rps_arena_new();
     char path[FOLDER_SIZE];
     int found = 0;
 
     for (int number = 0; !found && uuid[0] && set_folder(path, number, geteuid()); number++) {
         DIR *folder = opendir(path);
 
-        found = folder && has_dead(folder, uuid);
+        found = folder && has_dead(arena, folder, uuid);
         if (folder)
             closedir(folder);
     }
+    rps_arena_free(arena);
     return found;
 }

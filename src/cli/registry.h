@@ -56,9 +56,9 @@ void rps_registry_close(struct rps_registry *registry);
 
 /* SAFETY: read the file of the process with that number and user. Returns 1 only if three
  * conditions hold. This user may read the file, the user of the process owns the file, and,
- * according to Linux, this very process has locked the file. The caller frees the run. Otherwise
- * returns 0, also for a process that has another number in its own PID namespace. */
-int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid);
+ * according to Linux, this very process has locked the file. Otherwise returns 0, also for a
+ * process that has another number in its own PID namespace. */
+int rps_registry_read(struct rps_arena *arena, struct rps_registered *ret, pid_t pid, uid_t uid);
 
 /* Return 1 if the recorder of this user's run with that uuid gave up or is dead. A recorder is dead
  * if its file exists, nobody holds the lock, and no process has its number. */

@@ -103,15 +103,13 @@ static int matches(struct rps_cli *cli, int64_t run_id)
 
     if (!rps_runs_is_filtered(settings))
         return 1;
-    rps_run_init(&run);
-    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
+    result = rps_reader_run(cli->arena, cli->reader, run_id, &run, &cli->err);
     if (result == 0)
         result = (settings->label == NULL || strcmp(run.label, settings->label) == 0) &&
                  has_tags(&run, &settings->tag) && is_of_host(&run, &settings->host) &&
                  (settings->since_ns == 0 || run.start_realtime_ns >= settings->since_ns) &&
                  (settings->until_ns == 0 ||
                   (run.start_realtime_ns >= 0 && run.start_realtime_ns < settings->until_ns));
-    rps_run_free(&run);
     return result;
 }
 
@@ -153,14 +151,12 @@ int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-/* Read the run, and describe it as rps_format_run does. The caller always frees the run. */
+/* Read the run, and describe it as rps_format_run does. */
 static int describe(struct rps_cli *cli, int64_t run_id, struct rps_run *run, char *ret,
                     size_t size)
 {
-    int result;
+    int result = rps_reader_run(cli->arena, cli->reader, run_id, run, &cli->err);
 
-    rps_run_init(run);
-    result = rps_reader_run(cli->reader, run_id, run, &cli->err);
     if (result == 0)
         rps_format_run(ret, size, run);
     return result;
@@ -179,7 +175,6 @@ static int check_ended(struct rps_cli *cli, const int64_t *run_id, size_t count)
             result =
                 rps_error_set(&cli->err, RPS_FAILED,
                               "%s is being recorded; stop it first (nothing was deleted)", text);
-        rps_run_free(&run);
     }
     return result;
 }
@@ -198,7 +193,6 @@ static int delete_run(struct rps_cli *cli, int64_t run_id)
     if (result == 0 && !cli->quiet)
         fprintf(cli->out, "Deleted %s: %" PRIu64 " period%s.\n", text, summary.periods,
                 summary.periods == 1 ? "" : "s");
-    rps_run_free(&run);
     return result;
 }
 
@@ -213,12 +207,11 @@ static int edit_run(struct rps_cli *cli, int64_t run_id)
     int result;
 
     rps_run_init(&run);
-    result = rps_tag_add(&run, &settings->set_tag, &cli->err);
+    run.arena = cli->arena;
+    rps_tag_add(&run, &settings->set_tag);
     edit.tag_count = run.tag_count;
     edit.tag = run.tag;
-    if (result == 0)
-        result = rps_store_edit_run(cli->input, run_id, &edit, &cli->err);
-    rps_run_free(&run);
+    result = rps_store_edit_run(cli->input, run_id, &edit, &cli->err);
     if (result < 0 || cli->quiet)
         return result;
     result = describe(cli, run_id, &run, text, sizeof(text));
@@ -232,7 +225,6 @@ static int edit_run(struct rps_cli *cli, int64_t run_id)
     }
     if (result == 0)
         fputs(".\n", cli->out);
-    rps_run_free(&run);
     return result;
 }
 

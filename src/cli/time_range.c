@@ -250,7 +250,8 @@ static int resolve_phase(struct resolving *of, const char *option, const char *t
     const struct rps_phase *phase;
 
     if (of->levels.count == 0)
-        result = rps_run_phases_get(of->cli->reader, run, &of->levels, NULL, &of->cli->err);
+        result = rps_run_phases_get(of->cli->arena, of->cli->reader, run, &of->levels, NULL,
+                                    &of->cli->err);
     if (result == 0)
         return rps_error_set(
             &of->cli->err, RPS_FAILED,
@@ -423,13 +424,10 @@ int rps_time_range_resolve(struct rps_cli *cli)
 
     if (!cli->from_phase && !cli->to_phase)
         return 0;
-    rps_run_init(&of.run);
-    result = rps_reader_run(cli->reader, cli->run_id, &of.run, &cli->err);
+    result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &of.run, &cli->err);
     if (result == 0)
         result = resolve_time(&of, "--from", cli->from_phase, 0, &cli->from_ns);
     if (result == 0)
         result = resolve_time(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
-    rps_phase_levels_free(&of.levels);
-    rps_run_free(&of.run);
     return result == 0 ? rps_time_range_check(cli) : result;
 }

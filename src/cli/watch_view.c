@@ -7,7 +7,6 @@
 #include "watch_view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/loops.h"
@@ -20,10 +19,9 @@
 
 void rps_watch_view_free(struct rps_watch_view *view)
 {
-    rps_phases_free(&view->phases);
-    rps_plan_free(view->plan);
+    rps_arena_free(view->phases_arena);
     rps_arena_free(view->arena);
-    rps_run_free(&view->run);
+    rps_arena_free(view->run.arena);
     memset(view, 0, sizeof(*view));
 }
 
@@ -32,20 +30,21 @@ void rps_watch_view_free(struct rps_watch_view *view)
 static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
                        struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run_summary summary;
     struct rps_run run;
-    int result = rps_reader_run(reader, run_id, &run, err);
+    int result = rps_reader_run(arena, reader, run_id, &run, err);
 
+    rps_arena_free(result < 0 ? arena : view->run.arena);
     if (result < 0)
         return result;
-    rps_run_free(&view->run);
     view->run = run;
     if (rps_reader_summary(reader, run_id, &summary, err) < 0)
         return RPS_FAILED;
     view->periods = summary.periods;
     if (view->plan)
         return 0;
-    result = rps_reader_plan(reader, run_id, &view->plan, err);
+    result = rps_reader_plan(view->arena, reader, run_id, &view->plan, err);
     if (result < 0)
         return result;
     view->operand = rps_arena_get(view->arena, (size_t)rps_plan_operand_count(view->plan),
@@ -111,24 +110,24 @@ static int look_at_phases(struct rps_watch_view *view, const char *path, struct 
 {
     const struct rps_run_phases_options options = {.from_ns = view->from_ns, .to_ns = view->to_ns};
     int64_t periods = (view->to_ns - view->from_ns) / (view->run.period_ns + 1);
+    struct rps_arena *arena;
     struct rps_phases shown = {0};
-    int result = 0;
 
     view->have_phases = 0;
     if (periods > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
-    if (rps_run_phases_apart(path, view->run.run_id, &options, &shown, err) < 0)
+    arena = rps_arena_new();
+    if (rps_run_phases_apart(arena, path, view->run.run_id, &options, &shown, err) < 0) {
+        rps_arena_free(arena);
         return RPS_FAILED;
-    if (view->from_ns > 0 && view->phases.count > 0)
-        result = rps_phases_keep_labels(&shown, &view->phases, err);
-    if (result == 0) {
-        rps_phases_free(&view->phases);
-        view->phases = shown;
-        shown = (struct rps_phases){0};
-        view->have_phases = view->phases.count > 0;
     }
-    rps_phases_free(&shown);
-    return result;
+    if (view->from_ns > 0 && view->phases.count > 0)
+        rps_phases_keep_labels(&shown, &view->phases);
+    rps_arena_free(view->phases_arena);
+    view->phases_arena = arena;
+    view->phases = shown;
+    view->have_phases = shown.count > 0;
+    return 0;
 }
 
 int rps_watch_view_look(struct rps_watch_view *view, const char *path, int64_t run_id,

@@ -8,7 +8,7 @@
 #include "rpistat/tally.h"
 
 struct rps_watch_view {
-    struct rps_run run;
+    struct rps_run run;            /* its arena is replaced by each update; owned */
     struct rps_plan *plan;         /* plan of the run; NULL before the first update */
     int64_t from_ns, to_ns;        /* start and end of the available part of the last minutes */
     uint64_t periods;              /* number of periods of the run so far */
@@ -20,7 +20,8 @@ struct rps_watch_view {
     int recent_periods;            /* minimum number of periods in `recent`; set by the caller */
     struct rps_run_system *system; /* system metrics of the seconds in `recent` */
     int have_phases;
-    struct rps_phases phases; /* phases of the last minutes */
+    struct rps_phases phases;       /* phases of the last minutes */
+    struct rps_arena *phases_arena; /* owned */
 };
 
 /* Update the view of a run: its last `last_ns`, and the rates of the last `recent_ns`, extended

@@ -6,7 +6,6 @@
 
 #include "timeline.h"
 #include "rpistat/off_cpu.h"
-#include "rpistat/code_output.h"
 #include "rpistat/run_code.h"
 #include "rpistat/text.h"
 

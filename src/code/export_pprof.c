@@ -84,11 +84,11 @@ static void write_number(struct profile *profile, uint64_t field, uint64_t value
 /* Write a text to the string table. Return its number. */
 static uint64_t write_string(struct profile *profile, const char *text)
 {
-    char *valid = rps_text_harmless(text); /* pprof prints the text unchanged. */
+    /* pprof prints the text unchanged. */
+    const char *valid =
+        rps_text_harmless(rps_arena_get(profile->job->arena, strlen(text) + 1, 3), text);
 
-    profile->failed |= !valid;
-    rps_protobuf_bytes(&profile->field, valid ? valid : "", valid ? strlen(valid) : 0);
-    free(valid);
+    rps_protobuf_bytes(&profile->field, valid, strlen(valid));
     write_field(profile, PROFILE_STRING);
     return profile->string_count++;
 }

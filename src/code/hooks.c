@@ -19,10 +19,8 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
     struct rps_code_left *left = rps_reader_leave(reader, NULL, NULL);
     struct rps_code code;
     struct rps_run run;
-    int result;
+    int result = rps_reader_run(scratch, reader, run_id, &run, err);
 
-    rps_run_init(&run);
-    result = rps_reader_run(reader, run_id, &run, err);
     if (result == 0 && left && left->run_id == run_id) {
         code = left->code;
         result = 1;
@@ -40,7 +38,6 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
     }
     rps_code_left_free(left);
     rps_arena_free(scratch);
-    rps_run_free(&run);
     return result;
 }
 

@@ -10,6 +10,8 @@
 
 #define JIT_MAP_BYTES_MAX ((off_t)64 << 20)
 
+#define OR " or " /* between the names of functions that had the same address */
+
 /* A table's entry for a frame. */
 struct entry {
     uint64_t start;
@@ -139,8 +141,34 @@ static void shorten_name(char *name)
     memmove(name + length, place, strlen(place) + 1);
 }
 
-/* Parse "START SIZE NAME", in hexadecimal; the name may contain blanks. If entries overlap, the
- * later line of the map is right, because new code replaces old code. */
+/* Return 1 if `name` is one of the names that add_name joined. */
+static int is_joined(const char *names, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = names; at; at = strstr(at, OR) ? strstr(at, OR) + strlen(OR) : NULL) {
+        if (strncmp(at, name, length) == 0 &&
+            (!at[length] || strncmp(at + length, OR, strlen(OR)) == 0))
+            return 1;
+    }
+    return 0;
+}
+
+/* Add the name of an entry. New code may replace old code at the same address, and a map has no
+ * times, so it is unknown which function ran: the entry gets both names. */
+static void add_name(struct entry *entry, uint64_t start, const char *name)
+{
+    char *joined = NULL;
+
+    if (entry->name && is_joined(entry->name, name))
+        return;
+    if (entry->name && asprintf(&joined, "%s" OR "%s", entry->name, name) < 0)
+        rps_arena_exhausted();
+    set_entry(entry, start, joined ? joined : name);
+    free(joined);
+}
+
+/* Parse "START SIZE NAME", in hexadecimal; the name may contain blanks. */
 static void note_jit(const struct rps_symbolize_group *group, struct entry *entry, char *line)
 {
     char *at, *end;
@@ -153,7 +181,7 @@ static void note_jit(const struct rps_symbolize_group *group, struct entry *entr
         return;
     for (size_t i = rps_symbolize_lower_bound(group->address, group->count, start);
          i < group->count && group->address[i] - start < bytes; i++)
-        set_entry(&entry[i], start, name);
+        add_name(&entry[i], start, name);
 }
 
 static const char *find_reason(int failure)

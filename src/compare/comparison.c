@@ -8,15 +8,6 @@
 
 #define ALL_OF_IT .01 /* a phase is the whole run if at most this share is outside it */
 
-void rps_comparison_free(struct rps_comparison *comparison)
-{
-    for (size_t r = 0; r < comparison->run_count; r++) {
-        rps_run_free(&comparison->run[r].run);
-        rps_phases_free(&comparison->run[r].phases);
-    }
-    *comparison = (struct rps_comparison){0};
-}
-
 void rps_comparison_add_remark(struct rps_comparison *comparison, char *text)
 {
     comparison->remark = rps_arena_grow(comparison->arena, comparison->remark,

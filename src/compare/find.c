@@ -21,8 +21,7 @@ static int read_run(struct rps_comparison_work *work, size_t r,
     run->run_id = choice->run_id;
     run->side = choice->side;
     run->store = choice->store;
-    rps_run_init(&run->run);
-    if (rps_reader_run(run->reader, run->run_id, &run->run, err) < 0)
+    if (rps_reader_run(work->comparison.arena, run->reader, run->run_id, &run->run, err) < 0)
         return RPS_FAILED;
     if (run->run.state == RPS_RUN_RECORDING)
         return rps_error_set(err, RPS_FAILED,
@@ -33,7 +32,8 @@ static int read_run(struct rps_comparison_work *work, size_t r,
         rps_reader_builds(work->comparison.arena, run->reader, run->run_id, &work->run[r].builds,
                           err) < 0)
         return RPS_FAILED;
-    return rps_reader_plan(run->reader, run->run_id, &work->run[r].plan, err);
+    return rps_reader_plan(work->comparison.arena, run->reader, run->run_id, &work->run[r].plan,
+                           err);
 }
 
 /* Refuse a run that is chosen twice. It may be in different copies of the store. */
@@ -101,14 +101,13 @@ static void add_rows(struct rps_comparison *comparison, size_t phases)
 }
 
 /* Replace the labels of the run's phases by row numbers. */
-static void label_run(struct rps_comparison *comparison, size_t r, struct rps_phases *phases,
+static void label_run(struct rps_comparison *comparison, size_t r, const struct rps_phases *phases,
                       const size_t *row_of)
 {
     struct rps_comparison_run *run = &comparison->run[r];
     int stands = comparison->standing[run->side] == r;
 
     run->phases = *phases;
-    *phases = (struct rps_phases){0};
     run->phases.label_count = (int)comparison->row_count - 1;
     for (size_t i = 0; i < run->phases.count; i++) {
         struct rps_phase *phase = &run->phases.phase[i];
@@ -162,7 +161,8 @@ static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
     }
     for (size_t r = 0; r < comparison->run_count; r++)
         run[r] = (struct rps_run_at){comparison->run[r].reader, comparison->run[r].run_id};
-    result = rps_run_phases_detect(run, comparison->run_count, &options, &work->phases, err);
+    result = rps_run_phases_detect(comparison->arena, run, comparison->run_count, &options,
+                                   &work->phases, err);
     return result == 0 ? match(work, &work->phases.joint, err) : result;
 }
 
@@ -266,9 +266,6 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
         rps_comparison_name_sides(&work.comparison);
         rps_comparison_remark_all(&work);
     }
-    for (size_t r = 0; r < work.comparison.run_count; r++)
-        rps_plan_free(work.run[r].plan);
-    rps_run_phases_free(&work.phases);
     *ret = work.comparison;
     return result;
 }

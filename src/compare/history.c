@@ -39,9 +39,8 @@ static void leave_out_copies(struct rps_history *history)
         const struct rps_tag *of = rps_run_tag(run, COPY_TAG);
 
         if (kept > 0 && of && strcmp(of->value, history->run[kept - 1].run.uuid) == 0)
-            rps_run_free(run);
-        else
-            history->run[kept++] = history->run[r];
+            continue;
+        history->run[kept++] = history->run[r];
     }
     history->copies = history->run_count - kept;
     history->run_count = kept;
@@ -57,8 +56,7 @@ static int read_runs(struct rps_history *history, const int64_t *run_id, size_t 
         struct rps_run *run = &history->run[history->run_count].run;
         int is_chosen, is_complete, is_failed;
 
-        rps_run_init(run);
-        if (rps_reader_run(history->reader, run_id[i], run, err) < 0)
+        if (rps_reader_run(history->arena, history->reader, run_id[i], run, err) < 0)
             return RPS_FAILED;
         for (int t = 0; t < run->tag_count && near; t++)
             rps_suggestion_consider(near, run->tag[t].key);
@@ -71,7 +69,6 @@ static int read_runs(struct rps_history *history, const int64_t *run_id, size_t 
         }
         history->unfinished += is_chosen && !is_complete;
         history->failed += is_chosen && is_complete;
-        rps_run_free(run);
     }
     qsort(history->run, history->run_count, sizeof(*history->run), compare_starts);
     leave_out_copies(history);
@@ -174,7 +171,8 @@ static int offer(struct rps_history *history, size_t run, struct rps_arena *aren
 {
     size_t at = 0;
 
-    if (rps_reader_plan(history->reader, history->run[run].run.run_id, &ret->plan, err) < 0 ||
+    if (rps_reader_plan(arena, history->reader, history->run[run].run.run_id, &ret->plan, err) <
+            0 ||
         rps_comparison_offer_counts(arena, ret, err) < 0)
         return RPS_FAILED;
     while (at < ret->offered_count && ret->offered[at].is.kind <= RPS_FIGURE_CPU)
@@ -208,7 +206,6 @@ static int read_run(struct rps_history *history, size_t r, const struct rps_comp
             read_value(one.plan, run, rps_run_is_of_machine(run->target) ? -1 : summary.cpu_ns,
                        &one.offered[same], step);
     }
-    rps_plan_free(one.plan);
     rps_arena_free(arena);
     return result;
 }
@@ -227,7 +224,6 @@ static int read_values(struct rps_history *history, struct rps_error *err)
             .step = rps_arena_get(history->arena, history->run_count, sizeof(struct rps_step))};
     for (size_t r = 0; r < history->run_count && result == 0; r++)
         result = read_run(history, r, &newest, err);
-    rps_plan_free(newest.plan);
     return result;
 }
 
@@ -393,10 +389,4 @@ int rps_history_find(struct rps_arena *arena, struct rps_reader *reader, const c
         result = remark_changes(ret, err);
     }
     return result;
-}
-
-void rps_history_free(struct rps_history *history)
-{
-    for (size_t i = 0; i < history->run_count; i++)
-        rps_run_free(&history->run[i].run);
 }

@@ -351,8 +351,5 @@ int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error
     int result =
         rps_comparison_series_read(plot, figures, rps_page_bins(2 * figures), &page.series, err);
 
-    if (result == 0)
-        result = write_page(&page, err);
-    rps_comparison_series_free(&page.series);
-    return result;
+    return result == 0 ? write_page(&page, err) : result;
 }

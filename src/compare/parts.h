@@ -49,12 +49,10 @@ struct rps_comparison_series {
 /* Read the series of the metrics that plot->metric names. If plot->metric is NULL, use at most
  * `most` metrics. These are CPU use, and the metrics whose change is most significant in some row.
  * Metrics that are always zero are omitted. The longest run has bin_count bins. Shorter runs have
- * fewer bins. Release *ret with rps_comparison_series_free, even after an error. Errors: RPS_USAGE
- * for an unknown metric, and errors of the store. */
+ * fewer bins. Errors: RPS_USAGE for an unknown metric, and errors of the store. */
 int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t most,
                                size_t bin_count, struct rps_comparison_series *ret,
                                struct rps_error *err);
-void rps_comparison_series_free(struct rps_comparison_series *series);
 
 /* Write the HTML page (page.c). */
 int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error *err);

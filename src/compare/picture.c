@@ -310,7 +310,6 @@ static int draw_picture(const struct rps_comparison_plot *plot,
         picture.chart = draw_runs(&drawing);
         result = rps_gnuplot_draw_file(&picture, plot->path, err);
     }
-    rps_comparison_series_free(&drawing.series);
     rps_arena_free(drawing.picture.arena);
     return result;
 }

@@ -127,11 +127,11 @@ static int choose(const struct rps_comparison_plot *plot, size_t most,
 /* --- series ----------------------------------------------------------------------------------- */
 
 /* Read the run's plan and add CPU use as a metric. */
-static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret,
-                     struct rps_error *err)
+static int read_plan(struct rps_arena *arena, const struct rps_comparison_run *run,
+                     struct rps_plan **ret, struct rps_error *err)
 {
     struct rps_metric *metric;
-    int result = rps_reader_plan(run->reader, run->run_id, ret, err);
+    int result = rps_reader_plan(arena, run->reader, run->run_id, ret, err);
 
     if (result == 0 && rps_plan_metric(*ret, RPS_COLLECT_CPU_USE) >= 0)
         return 0;
@@ -178,35 +178,29 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
 static int read_run(const struct rps_comparison *comparison, struct rps_comparison_series *series,
                     size_t run, size_t bin_count, struct rps_error *err)
 {
-    struct rps_plan *plan = NULL;
-    int result;
+    struct rps_plan *plan;
 
     series->run[run].series =
         rps_arena_get(comparison->arena, series->figure_count, sizeof(*series->run[run].series));
-    result = read_plan(&comparison->run[run], &plan, err);
-    if (result == 0)
-        result = bin_run(comparison, series, run, plan, bin_count, err);
-    rps_plan_free(plan);
-    return result;
+    if (read_plan(comparison->arena, &comparison->run[run], &plan, err) < 0)
+        return RPS_FAILED;
+    return bin_run(comparison, series, run, plan, bin_count, err);
 }
 
-static int keep_figures(const struct rps_comparison *comparison,
-                        struct rps_comparison_series *series, struct rps_error *err)
+static void keep_figures(const struct rps_comparison *comparison,
+                         struct rps_comparison_series *series)
 {
-    struct rps_metric *metric = calloc(series->figure_count + 1, sizeof(*metric));
+    struct rps_metric *metric =
+        rps_arena_get(comparison->arena, series->figure_count, sizeof(*metric));
 
-    if (!metric)
-        return rps_error_memory(err);
     for (size_t f = 0; f < series->figure_count; f++) {
         int m = rps_plan_metric(series->plan, comparison->figure[series->figure[f]].name);
 
         if (m >= 0)
             metric[f] = series->plan->metric[m];
     }
-    free(series->plan->metric);
     series->plan->metric = series->metric = metric;
     series->plan->metric_count = (int)series->figure_count;
-    return 0;
 }
 
 /* --- the axis by phase ------------------------------------------------------------------------ */
@@ -351,7 +345,7 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
     int result;
 
     *ret = (struct rps_comparison_series){0};
-    result = read_plan(&comparison->run[0], &ret->plan, err);
+    result = read_plan(comparison->arena, &comparison->run[0], &ret->plan, err);
     if (result == 0)
         result = choose(plot, most, ret, err);
     if (result == 0 && ret->figure_count == 0)
@@ -364,12 +358,6 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
     if (result == 0)
         result = lay_out(comparison, ret, err);
     if (result == 0)
-        result = keep_figures(comparison, ret, err);
+        keep_figures(comparison, ret);
     return result;
-}
-
-void rps_comparison_series_free(struct rps_comparison_series *series)
-{
-    rps_plan_free(series->plan);
-    *series = (struct rps_comparison_series){0};
 }

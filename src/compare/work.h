@@ -27,9 +27,9 @@ struct rps_compared_figure {
     int package;
 };
 
-/* Work data of one run. All members except the plan are in the comparison's arena. */
+/* Work data of one run, in the comparison's arena. */
 struct rps_compared_run {
-    struct rps_plan *plan; /* plan of the run (owned) */
+    struct rps_plan *plan; /* plan of the run */
     size_t offered_count;
     struct rps_compared_figure *offered; /* all metrics of the run that can be compared */
     size_t *figure;                      /* index in `offered` of each compared metric */

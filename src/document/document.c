@@ -149,24 +149,13 @@ void rps_put_list(struct rps_block *block, const char *const *text, size_t count
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-__attribute__((format(printf, 2, 0))) static char *format_text(struct rps_document *document,
-                                                               const char *format, va_list args)
-{
-    char *text = NULL, *kept;
-
-    if (vasprintf(&text, format, args) < 0)
-        rps_arena_exhausted();
-    kept = rps_arena_text(document->arena, text);
-    free(text);
-    return kept;
-}
-
 void rps_put_words(struct rps_block *block, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    block->value[block->value_count - 1].words = format_text(block->document, format, args);
+    block->value[block->value_count - 1].words =
+        rps_arena_vprint(block->document->arena, format, args);
     va_end(args);
 }
 
@@ -185,7 +174,7 @@ void rps_block_title(struct rps_block *block, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    block->title = format_text(block->document, format, args);
+    block->title = rps_arena_vprint(block->document->arena, format, args);
     va_end(args);
 }
 
@@ -194,8 +183,9 @@ add_line(struct rps_block *block, int indent, int hang, const char *format, va_l
 {
     block->line = rps_arena_grow(block->document->arena, block->line, block->line_count,
                                  sizeof(*block->line));
-    block->line[block->line_count++] = (struct rps_line){
-        rps_block_rows(block), indent, hang, format_text(block->document, format, args)};
+    block->line[block->line_count++] =
+        (struct rps_line){rps_block_rows(block), indent, hang,
+                          rps_arena_vprint(block->document->arena, format, args)};
 }
 
 void rps_block_line(struct rps_block *block, const char *format, ...)

@@ -32,19 +32,22 @@ struct rps_plan *rps_plan_new(void)
 
 struct rps_event_set *rps_plan_add_set(struct rps_plan *plan)
 {
-    struct rps_event_set *set = rps_array_add(&plan->set, (size_t)plan->set_count, sizeof(*set));
-
-    plan->set_count += set != NULL;
-    return set;
+    if (plan->arena)
+        plan->set =
+            rps_arena_grow(plan->arena, plan->set, (size_t)plan->set_count, sizeof(*plan->set));
+    else if (!rps_array_add(&plan->set, (size_t)plan->set_count, sizeof(*plan->set)))
+        return NULL;
+    return &plan->set[plan->set_count++];
 }
 
 struct rps_metric *rps_plan_add_metric(struct rps_plan *plan)
 {
-    struct rps_metric *metric =
-        rps_array_add(&plan->metric, (size_t)plan->metric_count, sizeof(*metric));
-
-    plan->metric_count += metric != NULL;
-    return metric;
+    if (plan->arena)
+        plan->metric = rps_arena_grow(plan->arena, plan->metric, (size_t)plan->metric_count,
+                                      sizeof(*plan->metric));
+    else if (!rps_array_add(&plan->metric, (size_t)plan->metric_count, sizeof(*plan->metric)))
+        return NULL;
+    return &plan->metric[plan->metric_count++];
 }
 
 int rps_plan_metric(const struct rps_plan *plan, const char *name)
@@ -66,11 +69,13 @@ char *rps_plan_metric_names(const struct rps_plan *plan, char *ret, size_t size)
 
 void rps_plan_free(struct rps_plan *plan)
 {
-    if (!plan)
-        return;
-    free(plan->metric);
-    free(plan->set);
-    free(plan);
+    if (plan && plan->arena) {
+        rps_arena_free(plan->arena);
+    } else if (plan) {
+        free(plan->metric);
+        free(plan->set);
+        free(plan);
+    }
 }
 
 void rps_plan_keep_default(struct rps_plan *plan)

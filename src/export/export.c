@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/plan.h"
@@ -189,20 +188,18 @@ static int look(struct follow *follow, int *ret_goes_on, struct rps_error *err)
     struct rps_cpus cpus = job->options->cpus;
     struct rps_cpu_series cpu_series = {0};
     struct rps_walk periods = {.series = &cpu_series, .way = cpus.way};
-    struct rps_arena *scratch;
+    struct rps_arena *scratch = rps_arena_new();
     struct rps_run run;
 
     /* Read the run before its periods: if the run has ended then, no periods are added later. */
-    result = rps_reader_run(job->reader, job->run->run_id, &run, err);
-    if (result < 0)
-        return result;
-    *ret_goes_on = run.state == RPS_RUN_RECORDING;
-    rps_run_free(&run);
+    result = rps_reader_run(scratch, job->reader, job->run->run_id, &run, err);
     /* the last period's system metrics may be in another commit */
-    if ((result = rps_run_system_is_there(job->reader, job->run->run_id, err)) < 0)
-        return result;
+    if (result == 0)
+        result = rps_run_system_is_there(job->reader, job->run->run_id, err);
+    if (result < 0)
+        goto out;
+    *ret_goes_on = run.state == RPS_RUN_RECORDING;
     whole |= result;
-    scratch = rps_arena_new();
     cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* CPUs may go online or offline */
     result = rps_cpu_series_open(scratch, &cpu_series, job->reader, job->run->run_id,
                                  follow->from_ns, INT64_MAX, &cpus, err);
@@ -212,6 +209,7 @@ static int look(struct follow *follow, int *ret_goes_on, struct rps_error *err)
     while (rps_walk_next(&periods, &result, err))
         result = follow_period(follow, periods.period);
     result = end_periods(job, result, err);
+out:
     rps_arena_free(scratch);
     return result;
 }
@@ -261,9 +259,9 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
     int result = 0;
 
     if (job->run->state == RPS_RUN_RECORDING)
-        result = rps_run_phases_stored(job->reader, run, ret, err);
+        result = rps_run_phases_stored(job->arena, job->reader, run, ret, err);
     else
-        result = rps_run_phases_get(job->reader, run, ret, NULL, err);
+        result = rps_run_phases_get(job->arena, job->reader, run, ret, NULL, err);
     if (result == 0 && job->run->state != RPS_RUN_RECORDING)
         result = rps_reader_summary(job->reader, run, &summary, err);
     else if (result > 0)
@@ -294,12 +292,11 @@ static int export_run(struct rps_export_job *job, struct follow *follow, int64_t
     struct rps_run run;
     int result;
 
-    rps_run_init(&run);
     job->arena = rps_arena_new();
     job->run = &run;
-    result = rps_reader_run(job->reader, run_id, &run, err);
+    result = rps_reader_run(job->arena, job->reader, run_id, &run, err);
     if (result == 0 && !format->part)
-        result = rps_reader_plan(job->reader, run_id, &plan, err);
+        result = rps_reader_plan(job->arena, job->reader, run_id, &plan, err);
     job->plan = plan;
     if (result == 0 && format->phases && (result = find_phases(job, &levels, err)) > 0)
         job->phases = rps_phase_levels_shown(&levels);
@@ -307,9 +304,6 @@ static int export_run(struct rps_export_job *job, struct follow *follow, int64_t
         result = walk_run(job, follow, err);
     else if (result >= 0 && (result = format->part(job, choice, cpus, err)) == 0)
         result = finish(job, err);
-    rps_phase_levels_free(&levels);
-    rps_plan_free(plan);
-    rps_run_free(&run);
     rps_arena_free(job->arena);
     return result;
 }

@@ -315,12 +315,10 @@ int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, int 
     struct rps_run run;
     struct rps_export_job job = {
         .out = out, .reader = reader, .run = &run, .arena = rps_arena_new()};
-    int result;
+    int result = rps_reader_run(job.arena, reader, run_id, &run, err);
 
-    rps_run_init(&run);
-    result = rps_reader_run(reader, run_id, &run, err);
     if (result == 0)
-        result = rps_reader_plan(reader, run_id, &plan, err);
+        result = rps_reader_plan(job.arena, reader, run_id, &plan, err);
     job.plan = plan;
     if (result == 0)
         result = begin(&job, INT64_MAX / 2, 0, err);
@@ -335,8 +333,6 @@ int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, int 
         result = put_families(&job, err);
     }
     metrics_release(&job);
-    rps_plan_free(plan);
-    rps_run_free(&run);
     rps_arena_free(job.arena);
     return result;
 }

@@ -93,14 +93,9 @@ struct rps_time_totals {
 static const char *keep_text(struct rps_time_totals *totals, const char *text)
 {
     int length = (int)rps_text_cut(text, LABEL_VALUE_MAX);
-    char *harmless = rps_text_harmless(rps_arena_print(totals->arena, "%.*s", length, text));
-    const char *kept;
+    const char *cut = rps_arena_print(totals->arena, "%.*s", length, text);
 
-    if (!harmless)
-        rps_arena_exhausted();
-    kept = rps_arena_text(totals->arena, harmless);
-    free(harmless);
-    return kept;
+    return rps_text_harmless(rps_arena_get(totals->arena, strlen(cut) + 1, 3), cut);
 }
 
 char *rps_time_series_text(const struct rps_time_series *series)

@@ -201,9 +201,8 @@ static int64_t find_start(const struct rps_import_builder *builder, int64_t chan
 }
 
 /* Fill in the run's data that the file does not contain. */
-static int describe_run(struct rps_import_builder *builder, const struct rps_import_format *format,
-                        int64_t changed_ns, const struct rps_import_options *options,
-                        struct rps_error *err)
+static void describe_run(struct rps_import_builder *builder, const struct rps_import_format *format,
+                         int64_t changed_ns, const struct rps_import_options *options)
 {
     struct rps_plan *plan = builder->plan;
     struct rps_run *run = &builder->run;
@@ -227,10 +226,8 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
         int length = (int)strcspn(options->tag[i], "=");
         const char *key = rps_arena_print(builder->arena, "%.*s", length, options->tag[i]);
 
-        if (rps_run_add_tag(run, key, options->tag[i] + length + 1) < 0)
-            return rps_error_memory(err);
+        rps_run_add_tag(run, key, options->tag[i] + length + 1);
     }
-    return 0;
 }
 
 /* Store the estimates of the whole run, which each report would otherwise compute. The shares of
@@ -426,10 +423,10 @@ static int import_run(const struct source *source, const char *store_path,
     struct rps_import_builder *builder = open_run(source, 0, options);
     int result = rps_import_look(builder, options, &format, err);
 
-    if (result == 0)
-        result = describe_run(builder, format, source->changed_ns, options, err);
-    if (result == 0)
+    if (result == 0) {
+        describe_run(builder, format, source->changed_ns, options);
         result = write_imported_run(builder, format, store_path, options, err);
+    }
     if (result == 0) {
         ret->runs++;
         ret->run_id = builder->run.run_id;

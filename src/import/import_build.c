@@ -41,6 +41,7 @@ struct rps_import_builder *rps_import_open(FILE *file, const char *path, int is_
     builder->signals = is_signals ? rps_import_new_signals(arena) : NULL;
     rps_run_init(&builder->run);
     rps_run_init(&builder->again);
+    builder->run.arena = builder->again.arena = arena;
     builder->plan = rps_plan_new();
     if (!builder->plan)
         rps_arena_exhausted();
@@ -56,8 +57,6 @@ void rps_import_close(struct rps_import_builder *builder)
     if (builder->mirror)
         fclose(builder->mirror);
     rps_plan_free(builder->plan);
-    rps_run_free(&builder->run);
-    rps_run_free(&builder->again);
     rps_arena_free(builder->arena);
 }
 

@@ -118,6 +118,9 @@ const char *rps_import_first_row(const char *head);
 /* Find `mark` in the comments before the first row, and copy the rest of the comment's line.
  * Returns 1 and ret, or 0. */
 int rps_import_comment(const char *head, const char *mark, char *ret, size_t size);
+
+/* Set the run's start from the comment "# started on" of perf (import_perf.c). */
+void rps_import_perf_start(struct rps_import_builder *builder);
 /* Return the separator between the first and the second cell of a row, or 0. */
 char rps_import_separator(const char *row);
 /* Split the first row into cells, in order to recognise the format. Quotes in the row have no

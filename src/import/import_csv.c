@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "import_build.h"
-#include "import_perf.h"
 #include "import_table.h"
 #include "import_values.h"
 #include "rpistat/clock.h"

@@ -557,6 +557,7 @@ static int look_at_columns(struct rps_import_reading *reading, struct rps_error 
 static void look_at_time(struct rps_import_reading *reading, struct rps_import_table *table,
                          char *const *cell, int has_time, int64_t time_ns)
 {
+    struct rps_import_order *order = &reading->order;
     int32_t cpu = RPS_CPU_ALL;
     int is_same = has_time ? time_ns == table->last_ns : reading->section == table->section;
     int64_t last_ns = table->last_ns;
@@ -573,8 +574,11 @@ static void look_at_time(struct rps_import_reading *reading, struct rps_import_t
         rps_time_add_order(&table->order, (double)time_ns, 0);
     table->last_cpu = cpu;
     table->last_ns = time_ns;
-    if (has_time && table->section > 0 && time_ns > last_ns && table == reading->table[0])
-        rps_order_add(reading->builder->arena, &reading->order, time_ns - last_ns);
+    if (has_time && table->section > 0 && time_ns > last_ns && table == reading->table[0]) {
+        order->distance = rps_arena_grow(reading->builder->arena, order->distance, order->count,
+                                         sizeof(*order->distance));
+        order->distance[order->count++] = time_ns - last_ns;
+    }
     table->section = reading->section;
 }
 
@@ -662,8 +666,12 @@ static int look_at_times(struct rps_import_reading *reading, struct rps_error *e
         table->order.falls > 4 * table->order.rises) {
         reading->order.count = 0;
         result = rps_order_mirror(reading->builder, head, err);
-        for (size_t c = 0; c < table->count; c++)
-            rps_time_mirror(&table->column[c].order);
+        for (size_t c = 0; c < table->count; c++) {
+            struct rps_time_order *order = &table->column[c].order;
+
+            *order = (struct rps_time_order){order->count, order->falls, order->rises, order->last,
+                                             order->first};
+        }
         result = result < 0 ? result : read_times(reading, &first_ns, err);
     }
     rps_order_end(&reading->order);

@@ -27,13 +27,6 @@
 #define GAP_MEDIANS 3
 #define GAP_JITTER  1.2
 
-void rps_order_add(struct rps_arena *arena, struct rps_import_order *order, int64_t distance_ns)
-{
-    order->distance =
-        rps_arena_grow(arena, order->distance, order->count, sizeof(*order->distance));
-    order->distance[order->count++] = distance_ns;
-}
-
 RPS_ARRAY_ORDER(compare_distances, int64_t, )
 
 void rps_order_end(struct rps_import_order *order)

@@ -191,7 +191,6 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
 
 /* --- the column of times (import_time_column.c) ----------------------------------------------- */
 
-void rps_time_mirror(struct rps_time_order *order);
 void rps_time_add_order(struct rps_time_order *order, double value, int wraps);
 
 /* Add a cell that may be a time to the statistics. */
@@ -206,8 +205,6 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
                            struct rps_error *err);
 
 /* --- order and gaps (import_order.c) ---------------------------------------------------------- */
-
-void rps_order_add(struct rps_arena *arena, struct rps_import_order *order, int64_t distance_ns);
 
 /* Find the median distance, and whether the distances are regular. */
 void rps_order_end(struct rps_import_order *order);

@@ -45,12 +45,6 @@ void rps_time_add_order(struct rps_time_order *order, double value, int wraps)
     order->last = value;
 }
 
-void rps_time_mirror(struct rps_time_order *order)
-{
-    *order = (struct rps_time_order){order->count, order->falls, order->rises, order->last,
-                                     order->first};
-}
-
 void rps_time_look(struct rps_time_stats *stats, const char *cell)
 {
     static const struct rps_time_format formats[2] = {{0}, {.is_month_first = 1}};

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
@@ -251,7 +252,7 @@ static void read_cpu_model(char *ret, size_t size)
         read_first_line("/sys/firmware/devicetree/base/model", ret, size);
 }
 
-int rps_host_describe(struct rps_run *run, struct rps_error *err)
+void rps_host_describe(struct rps_run *run)
 {
     struct utsname name;
     char *folder = getcwd(NULL, 0);
@@ -269,7 +270,6 @@ int rps_host_describe(struct rps_run *run, struct rps_error *err)
     run->nmi_watchdog = read_int("/proc/sys/kernel/nmi_watchdog", -1);
     read_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", run->governor,
                     sizeof(run->governor));
-    free(run->folder);
-    run->folder = folder ? folder : strdup("");
-    return run->folder ? 0 : rps_error_memory(err);
+    run->folder = rps_arena_text(rps_run_arena(run), folder ? folder : "");
+    free(folder);
 }

@@ -38,6 +38,7 @@ struct library {
 };
 
 struct rps_http_client {
+    struct rps_arena *arena;
     struct library curl;
     CURL *handle;
     struct rps_http_client_options options;
@@ -142,14 +143,13 @@ static int set_up(struct rps_http_client *client)
     return set(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
 }
 
-int rps_http_open(struct rps_http_client **ret, const struct rps_http_client_options *options,
-                  struct rps_error *err)
+int rps_http_open(struct rps_arena *arena, struct rps_http_client **ret,
+                  const struct rps_http_client_options *options, struct rps_error *err)
 {
-    struct rps_http_client *client = calloc(1, sizeof(*client));
+    struct rps_http_client *client = rps_arena_get(arena, 1, sizeof(*client));
     int result;
 
-    if (!client)
-        return rps_error_memory(err);
+    client->arena = arena;
     client->options = *options;
     result = open_libcurl(&client->curl, err);
     if (result == 0 && !(client->handle = client->curl.curl_easy_init_()))
@@ -166,50 +166,43 @@ int rps_http_open(struct rps_http_client **ret, const struct rps_http_client_opt
 
 void rps_http_close(struct rps_http_client *client)
 {
-    if (!client)
-        return;
-    if (client->handle)
+    if (client && client->handle)
         client->curl.curl_easy_cleanup_(client->handle);
-    free(client);
 }
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-/* Return a copy of a part of the URL; NULL if the part is missing, or if there is no memory. */
-static char *part_of(const struct library *curl, CURLU *url, CURLUPart part, unsigned flags)
+/* Return a copy of a part of the URL; NULL if the part is missing. */
+static const char *part_of(struct rps_http_client *client, CURLU *url, CURLUPart part,
+                           unsigned flags)
 {
-    char *text = NULL, *copy = NULL;
+    char *text = NULL;
+    const char *copy;
 
-    if (curl->curl_url_get_(url, part, &text, flags) == CURLUE_OK && text)
-        copy = strdup(text);
-    curl->curl_free_(text);
+    client->curl.curl_url_get_(url, part, &text, flags);
+    copy = rps_arena_text(client->arena, text);
+    client->curl.curl_free_(text);
     return copy;
 }
 
-/* Remove "NAME:PASSWORD" from the URL. Return 0, or -1 if there is no memory. */
-static int take_user(const struct library *curl, CURLU *url, char **ret)
+/* Remove "NAME:PASSWORD" from the URL, and return it, or NULL. */
+static const char *take_user(struct rps_http_client *client, CURLU *url)
 {
-    char *name = part_of(curl, url, CURLUPART_USER, CURLU_URLDECODE);
-    char *password = part_of(curl, url, CURLUPART_PASSWORD, CURLU_URLDECODE);
-    int length = 0;
+    const struct library *curl = &client->curl;
+    const char *name = part_of(client, url, CURLUPART_USER, CURLU_URLDECODE);
+    const char *password = part_of(client, url, CURLUPART_PASSWORD, CURLU_URLDECODE);
 
-    if (name)
-        length = asprintf(ret, "%s:%s", name, password ? password : "");
-    free(name);
-    free(password);
     curl->curl_url_set_(url, CURLUPART_USER, NULL, 0);
     curl->curl_url_set_(url, CURLUPART_PASSWORD, NULL, 0);
     curl->curl_url_set_(url, CURLUPART_FRAGMENT, NULL, 0);
-    return length < 0 ? -1 : 0;
+    return name ? rps_arena_print(client->arena, "%s:%s", name, password ? password : "") : NULL;
 }
 
-static int is_http(const struct library *curl, CURLU *url)
+static int is_http(struct rps_http_client *client, CURLU *url)
 {
-    char *scheme = part_of(curl, url, CURLUPART_SCHEME, 0);
-    int is = scheme && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
+    const char *scheme = part_of(client, url, CURLUPART_SCHEME, 0);
 
-    free(scheme);
-    return is;
+    return scheme && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
 }
 
 int rps_http_url_parse(struct rps_http_client *client, const char *text, const char *path,
@@ -218,14 +211,14 @@ int rps_http_url_parse(struct rps_http_client *client, const char *text, const c
     const struct library *curl = &client->curl;
     struct rps_http_url made = {0};
     CURLU *url = curl->curl_url_();
-    char *old_path = NULL;
+    const char *old_path;
     CURLUcode code;
     int result = 0;
 
     if (!url)
         return rps_error_memory(err);
     code = curl->curl_url_set_(url, CURLUPART_URL, text, 0);
-    if (code == CURLUE_OK && !is_http(curl, url))
+    if (code == CURLUE_OK && !is_http(client, url))
         code = CURLUE_UNSUPPORTED_SCHEME;
     if (code != CURLUE_OK) {
         /* SAFETY: the URL may contain a password: do not print it */
@@ -235,32 +228,20 @@ int rps_http_url_parse(struct rps_http_client *client, const char *text, const c
                                curl->curl_url_strerror_(code));
         goto out;
     }
-    old_path = part_of(curl, url, CURLUPART_PATH, 0);
+    old_path = part_of(client, url, CURLUPART_PATH, 0);
     if (!old_path || strcmp(old_path, "/") == 0)
         curl->curl_url_set_(url, CURLUPART_PATH, path, 0);
-    if (take_user(curl, url, &made.user) == 0) {
-        made.request = part_of(curl, url, CURLUPART_URL, 0);
-        curl->curl_url_set_(url, CURLUPART_QUERY, NULL, 0);
-        made.shown = part_of(curl, url, CURLUPART_URL, 0);
-    }
-    if (!made.request || !made.shown) {
-        rps_http_url_free(&made);
+    made.user = take_user(client, url);
+    made.request = part_of(client, url, CURLUPART_URL, 0);
+    curl->curl_url_set_(url, CURLUPART_QUERY, NULL, 0);
+    made.shown = part_of(client, url, CURLUPART_URL, 0);
+    if (made.request && made.shown)
+        *ret = made;
+    else
         result = rps_error_memory(err);
-        goto out;
-    }
-    *ret = made;
 out:
-    free(old_path);
     curl->curl_url_cleanup_(url);
     return result;
-}
-
-void rps_http_url_free(struct rps_http_url *url)
-{
-    free(url->request);
-    free(url->shown);
-    free(url->user);
-    *url = (struct rps_http_url){0};
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -314,7 +295,6 @@ static void report_redirection(struct rps_http_client *client)
         return;
     snprintf(answer->text, sizeof(answer->text), "to %s", to.shown);
     answer->size = strlen(answer->text);
-    rps_http_url_free(&to);
 }
 
 /* Send the request of the handle, with a body of `size` bytes. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rpistat/error.h"
+#include "rpistat/arena.h"
 
 #define RPS_HTTP_TEXT_MAX 65536
 
@@ -31,22 +31,22 @@ struct rps_http_answer {
 
 struct rps_http_client;
 
-/* Open a client. RPS_FAILED without libcurl. The texts of options are borrowed. */
-int rps_http_open(struct rps_http_client **ret, const struct rps_http_client_options *options,
-                  struct rps_error *err);
+/* Open a client in the arena. RPS_FAILED without libcurl. The texts of options are borrowed. */
+int rps_http_open(struct rps_arena *arena, struct rps_http_client **ret,
+                  const struct rps_http_client_options *options, struct rps_error *err);
 /* Close the client. NULL is harmless. */
 void rps_http_close(struct rps_http_client *client);
 
 /* Split a URL of http or https. The parts are the URL without name, password and fragment; the same
- * URL without its query, for output and tables; and "NAME:PASSWORD" or NULL. The caller frees each
- * part. If the URL has no path, `path` is used as its path. RPS_USAGE for any other text. */
+ * URL without its query, for output and tables; and "NAME:PASSWORD" or NULL. The parts are in the
+ * client's arena. If the URL has no path, `path` is used as its path. RPS_USAGE for any other text.
+ */
 struct rps_http_url {
-    char *request, *shown, *user;
+    const char *request, *shown, *user;
 };
 
 int rps_http_url_parse(struct rps_http_client *client, const char *text, const char *path,
                        struct rps_http_url *ret, struct rps_error *err);
-void rps_http_url_free(struct rps_http_url *url);
 
 /* Post a body to `url` with `headers`, of which the last is NULL. Returns 0 and sets *ret, even if
  * there is no answer; 1 if `wait` ended the request; RPS_FAILED if there is no memory. Redirections

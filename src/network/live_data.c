@@ -104,24 +104,23 @@ static int last_whole(struct rps_reader *reader, int64_t run_id, int64_t from_ns
 int rps_live_find_end(struct rps_reader *reader, int64_t run_id, struct rps_live_end *ret,
                       struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_plan *plan = NULL;
     struct rps_run run;
-    int result = rps_reader_run(reader, run_id, &run, err);
+    int result = rps_reader_run(arena, reader, run_id, &run, err);
 
-    if (result < 0)
-        return result;
-    *ret = (struct rps_live_end){run.state, run.elapsed_ns > 0 ? run.elapsed_ns : 0};
-    if (run.state == RPS_RUN_RECORDING && run.elapsed_ns > 0) {
-        result = rps_reader_plan(reader, run_id, &plan, err);
+    if (result == 0)
+        *ret = (struct rps_live_end){run.state, run.elapsed_ns > 0 ? run.elapsed_ns : 0};
+    if (result == 0 && run.state == RPS_RUN_RECORDING && run.elapsed_ns > 0) {
+        result = rps_reader_plan(arena, reader, run_id, &plan, err);
         if (result == 0)
             result =
                 last_whole(reader, run_id,
                            run.elapsed_ns - rps_run_rotations_ns(&run, plan->set_count,
                                                                  ROTATIONS_BACK, run.elapsed_ns),
                            &ret->end_ns, err);
-        rps_plan_free(plan);
     }
-    rps_run_free(&run);
+    rps_arena_free(arena);
     return result;
 }
 

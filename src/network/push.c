@@ -45,12 +45,13 @@ struct rps_push {
     struct rps_push_target target;
     struct rps_push_outcome outcome;
     struct rps_pushed *pushed;
-    struct rps_run run; /* data of the run, as last read */
+    struct rps_arena *arena; /* owned; also holds this struct */
+    struct rps_run run;      /* data of the run, as last read */
     struct rps_plan *plan;
     struct rps_time_totals *totals;
     struct rps_push_batch batch;
     size_t track_count;
-    struct track *track; /* tracks, one per CPU; owned */
+    struct track *track; /* tracks, one per CPU */
 };
 
 /* --- the state -------------------------------------------------------------------------------- */
@@ -107,8 +108,7 @@ static int add_track(struct rps_push *push, int32_t cpu, struct rps_error *err)
 {
     int64_t noted = NO_PERIODS;
 
-    if (!rps_array_add(&push->track, push->track_count, sizeof(*push->track)))
-        return rps_error_memory(err);
+    push->track = rps_arena_grow(push->arena, push->track, push->track_count, sizeof(*push->track));
     if (get_noted(push, cpu, &noted, err) < 0)
         return RPS_FAILED;
     push->track[push->track_count++] = (struct track){
@@ -205,16 +205,17 @@ static int read_cpu(struct rps_push *push, struct track *track, struct rps_error
 /* Send all available samples. *ret_goes_on is 1 if more samples will follow. */
 static int send_what_is_there(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run run;
     /* Read the run before its periods: if it has ended by then, all periods are in the store. */
-    int result = rps_reader_run(*push->reader, push->run_id, &run, err);
+    int result = rps_reader_run(arena, *push->reader, push->run_id, &run, err);
 
+    rps_arena_free(arena);
     if (result < 0)
         return result;
     push->run.state = run.state;
     push->run.elapsed_ns = run.elapsed_ns;
     *ret_goes_on = run.state == RPS_RUN_RECORDING;
-    rps_run_free(&run);
     result = find_cpus(push, err);
     for (size_t i = 0; i < push->track_count && result == 0; i++)
         result = read_cpu(push, &push->track[i], err);
@@ -231,10 +232,9 @@ static int put_phases(struct rps_push *push, struct rps_error *err)
 
     rps_reader_close(*push->reader);
     *push->reader = NULL;
-    result = rps_run_phases_apart(path, push->run_id, NULL, &phases, err);
+    result = rps_run_phases_apart(push->arena, path, push->run_id, NULL, &phases, err);
     if (result > 0)
         result = rps_time_totals_phases(push->totals, &phases, err);
-    rps_phases_free(&phases);
     if (rps_reader_open(push->reader, path, result < 0 ? NULL : err) < 0)
         return RPS_FAILED;
     if (result < 0)
@@ -299,22 +299,21 @@ static int is_there(struct rps_push *push, int *ret, struct rps_error *err)
 int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run_id,
                   const struct rps_push_options *options, struct rps_error *err)
 {
-    struct rps_push *push = calloc(1, sizeof(*push));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_push *push = rps_arena_get(arena, 1, sizeof(*push));
     int result;
 
-    if (!push)
-        return rps_error_memory(err);
+    push->arena = arena;
     push->reader = reader;
     push->run_id = run_id;
     push->options = options;
-    rps_run_init(&push->run);
-    result = rps_push_target_open(&push->target, options, &push->outcome, err);
+    result = rps_push_target_open(arena, &push->target, options, &push->outcome, err);
     if (result == 0)
         result = rps_pushed_open(&push->pushed, options->state_path, err);
     if (result == 0)
-        result = rps_reader_run(*reader, run_id, &push->run, err);
+        result = rps_reader_run(arena, *reader, run_id, &push->run, err);
     if (result == 0)
-        result = rps_reader_plan(*reader, run_id, &push->plan, err);
+        result = rps_reader_plan(arena, *reader, run_id, &push->plan, err);
     /* When a run ends, the recorder corrects the run's start by some ms. All samples of a run use
      * the start before the correction, so that repeated samples have the same times as before. */
     if (result == 0)
@@ -354,10 +353,7 @@ void rps_push_close(struct rps_push *push)
         return;
     rps_time_totals_close(push->totals);
     rps_push_batch_free(&push->batch);
-    rps_push_target_close(&push->target);
+    rps_http_close(push->target.http);
     rps_pushed_close(push->pushed);
-    rps_plan_free(push->plan);
-    rps_run_free(&push->run);
-    free(push->track);
-    free(push);
+    rps_arena_free(push->arena);
 }

@@ -43,14 +43,14 @@ struct rps_push_target {
     struct rps_push_outcome *outcome;
     struct rps_http_client *http;
     struct rps_http_url url;
-    struct rps_http_answer *answer; /* answer, owned, because it is large */
-    int attempts;                   /* number of failed attempts since the last success */
-    int64_t trouble_ns;             /* time of the failed attempts and of the pauses */
+    struct rps_http_answer *answer;
+    int attempts;       /* number of failed attempts since the last success */
+    int64_t trouble_ns; /* time of the failed attempts and of the pauses */
 };
 
-int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
-                         struct rps_push_outcome *outcome, struct rps_error *err);
-void rps_push_target_close(struct rps_push_target *target);
+int rps_push_target_open(struct rps_arena *arena, struct rps_push_target *ret,
+                         const struct rps_push_options *options, struct rps_push_outcome *outcome,
+                         struct rps_error *err);
 
 /* Return the pause before the next attempt. attempts: number of failed attempts so far.
  * retry_after_s: Retry-After in the latest answer (-1: none). */

@@ -91,8 +91,9 @@ void rps_push_batch_free(struct rps_push_batch *batch)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
-                         struct rps_push_outcome *outcome, struct rps_error *err)
+int rps_push_target_open(struct rps_arena *arena, struct rps_push_target *ret,
+                         const struct rps_push_options *options, struct rps_push_outcome *outcome,
+                         struct rps_error *err)
 {
     const struct rps_http_client_options http = {.user = options->user,
                                                  .bearer = options->bearer,
@@ -100,32 +101,23 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
                                                  .timeout_ns = options->timeout_ns,
                                                  .wait = options->wait,
                                                  .context = options->context};
-    struct rps_push_target target = {.options = options, .outcome = outcome};
     size_t length, path = strlen(PATH);
-    int result = rps_http_open(&target.http, &http, err);
+    int result;
+
+    *ret = (struct rps_push_target){.options = options,
+                                    .outcome = outcome,
+                                    .answer = rps_arena_get(arena, 1, sizeof(*ret->answer))};
+    result = rps_http_open(arena, &ret->http, &http, err);
 
     if (result == 0)
-        result = rps_http_url_parse(target.http, options->url, PATH, &target.url, err);
-    if (result == 0 && !(target.answer = calloc(1, sizeof(*target.answer))))
-        result = rps_error_memory(err);
-    if (result < 0) {
-        rps_push_target_close(&target);
+        result = rps_http_url_parse(ret->http, options->url, PATH, &ret->url, err);
+    if (result < 0)
         return result;
-    }
-    rps_text_printable(outcome->target, sizeof(outcome->target), target.url.shown);
+    rps_text_printable(outcome->target, sizeof(outcome->target), ret->url.shown);
     length = strlen(outcome->target);
     if (length > path && strcmp(outcome->target + length - path, PATH) == 0)
         outcome->target[length - path] = '\0';
-    *ret = target;
     return 0;
-}
-
-void rps_push_target_close(struct rps_push_target *target)
-{
-    rps_http_url_free(&target->url);
-    rps_http_close(target->http);
-    free(target->answer);
-    *target = (struct rps_push_target){0};
 }
 
 int64_t rps_push_pause_ns(int attempts, int64_t retry_after_s)

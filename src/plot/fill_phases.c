@@ -21,6 +21,7 @@
 #define PROFILE_LEFT     170
 #define PROFILE_NARROW   132
 #define PROFILE_CELL     0.86 /* share of a cell's width for its bar */
+#define NAME_ROOM        23   /* space beside a name: to its left, and to the cells */
 #define PROFILE_HALF_MAX 5    /* power of two at the ends of a cell: 32 times the run's value */
 
 struct grid {
@@ -232,7 +233,7 @@ static void name_rows(struct rps_chart *chart, const struct rps_picture *picture
 
         snprintf(text, sizeof(text), figure->unit[0] ? "%s (%s)" : "%s", figure->label,
                  figure->unit);
-        rps_picture_cut_name(picture, text);
+        rps_picture_cut_text(text, (int)((picture->left - NAME_ROOM) / RPS_PICTURE_CHARACTER));
         rps_chart_text(chart, x, y - 7, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL, RPS_INK_TEXT, text);
         snprintf(text, sizeof(text), "run: %s",
                  rps_text_number_of(number, sizeof(number), figure->whole, figure->unit));

@@ -214,20 +214,19 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
 
     memset(picture, 0, sizeof(*picture));
     picture->arena = rps_arena_new();
-    rps_run_init(&picture->run);
     picture->kind = options->kind;
     picture->palette = rps_palette(options->theme);
     picture->axis = options->axis;
     picture->clock = options->clock;
     picture->characters = characters;
     rps_picture_choose_width(picture, options);
-    result = rps_reader_run(reader, run_id, &picture->run, err);
+    result = rps_reader_run(picture->arena, reader, run_id, &picture->run, err);
     if (result == 0 && picture->clock && picture->run.start_realtime_ns < 0)
         result = rps_error_set(err, RPS_FAILED,
                                "the start time of run %lld is unknown; leave out --x-axis clock",
                                (long long)run_id);
     if (result == 0)
-        result = rps_reader_plan(reader, run_id, &picture->plan, err);
+        result = rps_reader_plan(picture->arena, reader, run_id, &picture->plan, err);
     if (result == 0)
         result = rps_reader_downsampled(reader, run_id, &picture->thinned_ns, err);
     if (result == 0)
@@ -524,9 +523,6 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 
 void rps_picture_free(struct rps_picture *picture)
 {
-    rps_phase_levels_free(&picture->levels);
-    rps_plan_free(picture->plan);
-    rps_run_free(&picture->run);
     rps_arena_free(picture->arena);
     memset(picture, 0, sizeof(*picture));
 }

@@ -87,7 +87,7 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
         return 0;
     }
     picture->has_phases =
-        rps_run_phases_get(reader, run_id, &picture->levels, picture->remark, err);
+        rps_run_phases_get(picture->arena, reader, run_id, &picture->levels, picture->remark, err);
     picture->remark[0] = (char)toupper((unsigned char)picture->remark[0]);
     if (picture->has_phases <= 0)
         return picture->has_phases;

@@ -8,7 +8,6 @@
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 
-#define NAME_ROOM   23 /* space to the left of a panel's name plus space between name and panel */
 #define DATE_LENGTH 10 /* length of the date in rps_wall_text */
 #define ZONE_AT     23 /* start of the UTC offset in rps_wall_text */
 
@@ -27,11 +26,6 @@ void rps_picture_cut_text(char *text, int most)
             return;
         }
     }
-}
-
-void rps_picture_cut_name(const struct rps_picture *picture, char *text)
-{
-    rps_picture_cut_text(text, (int)((picture->left - NAME_ROOM) / RPS_PICTURE_CHARACTER));
 }
 
 /* Return the number of characters that fit across the picture if they are `px` pixels high. */

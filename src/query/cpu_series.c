@@ -103,28 +103,18 @@ int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *e
 {
     char length[RPS_TEXT_NUMBER_SIZE];
     struct rps_run run;
-    int64_t elapsed_ns;
 
     if (series->from_ns <= 0 && series->to_ns == INT64_MAX)
         return rps_error_set(err, RPS_FAILED, "run %" PRId64 " has no measurement periods",
                              series->run_id);
-    if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
+    if (rps_reader_run(series->arena, series->reader, series->run_id, &run, err) < 0)
         return RPS_FAILED;
-    elapsed_ns = run.elapsed_ns > 0 ? run.elapsed_ns : 0;
-    rps_run_free(&run);
-    return rps_error_set(err, RPS_FAILED,
-                         "run %" PRId64
-                         " has no measurement periods in this range; choose a longer one within its %s",
-                         series->run_id, rps_text_duration(length, sizeof(length), elapsed_ns));
-}
-
-/* Refuse an empty part that the user chose. A whole run may be empty, since its metadata are worth
- * a report. */
-static int check_part(const struct rps_cpu_series *series, struct rps_error *err)
-{
-    int is_part = series->from_ns > 0 || series->to_ns < INT64_MAX;
-
-    return is_part && series->count == 0 ? rps_cpu_series_none(series, err) : 0;
+    return rps_error_set(
+        err, RPS_FAILED,
+        "run %" PRId64
+        " has no measurement periods in this range; choose a longer one within its %s",
+        series->run_id,
+        rps_text_duration(length, sizeof(length), run.elapsed_ns > 0 ? run.elapsed_ns : 0));
 }
 
 int rps_cpu_series_open(struct rps_arena *arena, struct rps_cpu_series *series,
@@ -135,7 +125,7 @@ int rps_cpu_series_open(struct rps_arena *arena, struct rps_cpu_series *series,
     int result;
 
     *series = (struct rps_cpu_series){
-        .reader = reader, .run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
+        .arena = arena, .reader = reader, .run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
     result = rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err);
     if (result == 0)
         result = find_cpus(arena, series, cursor, cpus, err);
@@ -145,7 +135,10 @@ int rps_cpu_series_open(struct rps_arena *arena, struct rps_cpu_series *series,
     rps_cursor_close(cursor);
     if (result == 0)
         result = check_asked(arena, series, cpus, err);
-    return result == 0 ? check_part(series, err) : result;
+    /* a whole run may be empty, since its metadata are worth a report */
+    if (result == 0 && series->count == 0 && (from_ns > 0 || to_ns < INT64_MAX))
+        return rps_cpu_series_none(series, err);
+    return result;
 }
 
 /* --- the resolution --------------------------------------------------------------------------- */

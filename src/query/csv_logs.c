@@ -82,29 +82,22 @@ static int asks_for_log(const double *value, size_t count, struct step *step)
     return plain > log(GROWTH_MIN) && fabs(growth(value, count, 1, step)) < plain;
 }
 
-static void take_log(double *value, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        value[i] = log(value[i]);
-}
-
-struct rps_signals rps_csv_signals_even(const struct rps_signals *plain)
+struct rps_signals rps_csv_signals_even(struct rps_arena *arena, const struct rps_signals *plain)
 {
     size_t count = plain->count, cells = count * plain->signal_count;
-    struct rps_signals out = {.count = count, .signal_count = plain->signal_count};
-    struct step *step = rps_arena_loose(STEPS_MAX, sizeof(*step));
+    struct rps_signals out = {
+        .count = count, .signal_count = plain->signal_count, .broken = plain->broken};
+    struct step *step = rps_arena_get(arena, STEPS_MAX, sizeof(*step));
 
-    out.value = rps_arena_loose(cells, sizeof(*out.value));
+    out.value = rps_arena_get(arena, cells, sizeof(*out.value));
     memcpy(out.value, plain->value, cells * sizeof(*out.value));
-    if (plain->broken) {
-        out.broken = rps_arena_loose(count, sizeof(*out.broken));
-        memcpy(out.broken, plain->broken, count * sizeof(*out.broken));
-    }
     for (size_t s = 0; s < plain->signal_count; s++) {
-        if (asks_for_log(out.value + s * count, count, step))
-            take_log(out.value + s * count, count);
+        double *value = out.value + s * count;
+        int is_log = asks_for_log(value, count, step);
+
+        for (size_t i = 0; i < count && is_log; i++)
+            value[i] = log(value[i]);
     }
-    free(step);
-    rps_signals_floor_noise(&out);
+    rps_signals_floor_noise(arena, &out);
     return out;
 }

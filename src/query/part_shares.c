@@ -101,15 +101,18 @@ static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
                          const struct rps_share_apart *apart, const char *other, int is_few)
 {
     char name[256], own[16], rest[16], clause[384];
+    struct rps_share_name shown = apart->name;
     const size_t used = strlen(ret);
 
+    if (kind == RPS_APART_TOTAL)
+        shown.line = 0; /* most samples are in callees */
     snprintf(clause, sizeof(clause), "%s%s%s in %s%s%s (%s%s %s)", used > 0 ? ", " : "",
              is_few ? "most" : rps_shares_percent_text(own, sizeof(own), apart->share),
              strchr(ret, '%') ? ""
              : is_few         ? " samples"
                               : " of samples",
              kind == RPS_APART_CGROUP ? "control group " : "",
-             rps_share_name_text(name, sizeof(name), &apart->name),
+             rps_share_name_text(name, sizeof(name), &shown),
              kind == RPS_APART_TOTAL                                    ? " and its callees"
              : kind == RPS_APART_FUNCTION && apart->share < apart->rest ? " itself"
                                                                         : "",
@@ -135,8 +138,9 @@ static int is_positive(const struct rps_share_apart *apart)
 static void append_unsure(char *ret, size_t size, enum rps_apart_kind kind,
                           const struct rps_share_apart *apart, const struct rps_share_group *group)
 {
-    const double error =
-        RPS_CHANCE_Z * sqrt(RPS_CHANCE_CLUSTER * .25 / fmax(1, (double)group->samples));
+    const double samples = fmax(1, (double)group->samples);
+    const double share = (apart->share * samples + 1) / (samples + 2);
+    const double error = RPS_CHANCE_Z * sqrt(RPS_CHANCE_CLUSTER * share * (1 - share) / samples);
 
     append_apart(ret, size, kind, apart,
                  !apart->is_tested && difference_of(apart) > error ? NULL

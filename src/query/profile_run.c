@@ -481,11 +481,10 @@ static int profile_run(struct work *work, size_t count, const struct rps_cpus *c
     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
     struct rps_plan *plan = NULL;
     struct rps_run run;
-    int result = rps_reader_plan(work->reader, work->run_id, &plan, err);
+    int result = rps_reader_plan(scratch, work->reader, work->run_id, &plan, err);
 
-    rps_run_init(&run);
     if (result == 0)
-        result = rps_reader_run(work->reader, work->run_id, &run, err);
+        result = rps_reader_run(scratch, work->reader, work->run_id, &run, err);
     for (size_t i = 0; i < count && result == 0; i++)
         result = work_begin(&work[i], plan, &run, scratch, err);
     for (size_t r = 0; r < window->range_count && result == 0; r++) {
@@ -505,8 +504,6 @@ static int profile_run(struct work *work, size_t count, const struct rps_cpus *c
     }
     for (size_t i = 0; i < count && result == 0; i++)
         result = work_end(&work[i], &series, &ret[i], err);
-    rps_run_free(&run);
-    rps_plan_free(plan);
     rps_arena_free(scratch);
     return result;
 }

@@ -126,7 +126,7 @@ static int keep_phases(struct rps_arena *arena, struct rps_reader *reader, int64
 {
     struct rps_phase_levels levels = {0};
     struct rps_run_part chosen = {0};
-    int result = choice->phases ? 1 : rps_run_phases_get(reader, run_id, &levels, NULL, err);
+    int result = choice->phases ? 1 : rps_run_phases_get(arena, reader, run_id, &levels, NULL, err);
 
     if (result == 0)
         result =
@@ -139,7 +139,6 @@ static int keep_phases(struct rps_arena *arena, struct rps_reader *reader, int64
             choose_phases(arena, choice->phases ? choice->phases : rps_phase_levels_shown(&levels),
                           run_id, choice->phase, &chosen, err);
     *part = rps_run_part_both(arena, part, &chosen);
-    rps_phase_levels_free(&levels);
     return result;
 }
 
@@ -295,11 +294,10 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
     int result = rps_cpu_series_open(arena, &series, reader, run_id, choice->from_ns, choice->to_ns,
                                      &sum, err);
 
-    rps_run_init(&run);
     if (result == 0)
-        result = rps_reader_run(reader, run_id, &run, err);
+        result = rps_reader_run(arena, reader, run_id, &run, err);
     if (result == 0)
-        result = rps_reader_plan(reader, run_id, &plan, err);
+        result = rps_reader_plan(arena, reader, run_id, &plan, err);
     if (result == 0)
         result = read_group_times(arena, &series, groups, fmax(1, run.cpu_count), &time, err);
     if (result == 0)
@@ -309,8 +307,6 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
         if (time[g].length > 0 && rps_plan_knows_cpu_time(plan))
             ret[g] = part_time(&time[g], &run, &system[g], series.by_cpu ? series.count : 1);
     }
-    rps_plan_free(plan);
-    rps_run_free(&run);
     return result;
 }
 

@@ -26,7 +26,8 @@ static size_t in_observation(const struct rps_collected *collected)
            << (RPS_LEVEL_BITS * collected->level);
 }
 
-static void place(struct rps_phases *phases, const struct rps_collected *collected)
+static void place(struct rps_arena *arena, struct rps_phases *phases,
+                  const struct rps_collected *collected)
 {
     for (size_t i = 0; i < phases->count; i++) {
         struct rps_phase *phase = &phases->phase[i];
@@ -39,7 +40,7 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
         phase->last = collected->row[phase->last].last;
     }
     if (phases->outlier_count > 0)
-        phases->outlier_ns = rps_arena_loose(2 * phases->outlier_count, sizeof(int64_t));
+        phases->outlier_ns = rps_arena_get(arena, 2 * phases->outlier_count, sizeof(int64_t));
     for (size_t i = 0; i < phases->outlier_count; i++) {
         const struct rps_collect_row *row = &collected->row[phases->outlier[i]];
 
@@ -51,9 +52,10 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
 }
 
 /* Add a block as an outlier if one of the block's rotations is unlike all other rotations. */
-static void add_wild(struct rps_phases *phases, const struct rps_collected *collected)
+static void add_wild(struct rps_arena *arena, struct rps_phases *phases,
+                     const struct rps_collected *collected)
 {
-    uint64_t *outlier = rps_arena_loose(collected->signals.count, sizeof(*outlier));
+    uint64_t *outlier = rps_arena_get(arena, collected->signals.count, sizeof(*outlier));
     size_t count = 0, at = 0;
 
     for (size_t i = 0; i < collected->signals.count; i++) {
@@ -63,20 +65,20 @@ static void add_wild(struct rps_phases *phases, const struct rps_collected *coll
         if (is_outlier || collected->wild[i])
             outlier[count++] = i;
     }
-    free(phases->outlier);
     phases->outlier = outlier;
     phases->outlier_count = count;
 }
 
-static void place_all(struct rps_run_phases *found, const struct rps_run_signals *signals)
+static void place_all(struct rps_arena *arena, struct rps_run_phases *found,
+                      const struct rps_run_signals *signals)
 {
     const struct rps_collected *collected = &signals->collected[0];
     size_t count = collected->signals.count;
 
     for (size_t r = 0; r < found->joint.run_count; r++)
-        place(&found->joint.run[r], &signals->collected[r]);
+        place(arena, &found->joint.run[r], &signals->collected[r]);
     for (size_t i = 0; i < found->found.levels.count; i++)
-        place(&found->found.levels.level[i], collected);
+        place(arena, &found->found.levels.level[i], collected);
     found->observation_count = count;
     if (count > 0)
         found->observing.observation_ns =
@@ -114,19 +116,20 @@ static rps_signal_name *name_signals(struct rps_arena *arena, const struct rps_r
     return name;
 }
 
-static void add_missing(struct rps_run_phases *found, const char *name)
+static void add_missing(struct rps_arena *arena, struct rps_run_phases *found, const char *name)
 {
     for (size_t i = 0; i < found->missing_count; i++) {
         if (strcmp(found->missing[i], name) == 0)
             return;
     }
     found->missing =
-        rps_arena_grow(found->arena, found->missing, found->missing_count, sizeof(*found->missing));
+        rps_arena_grow(arena, found->missing, found->missing_count, sizeof(*found->missing));
     snprintf(found->missing[found->missing_count++], sizeof(*found->missing), "%s", name);
 }
 
 /* Find the signals that some run has and another lacks. */
-static void find_missing(const struct rps_run_signals *signals, struct rps_run_phases *found)
+static void find_missing(struct rps_arena *arena, const struct rps_run_signals *signals,
+                         struct rps_run_phases *found)
 {
     const char *name;
 
@@ -138,12 +141,12 @@ static void find_missing(const struct rps_run_signals *signals, struct rps_run_p
                 lacks = rps_collect_lacks(signals->member[r].collect,
                                           signals->member[other].collect, at, &name);
                 if (lacks > 0)
-                    add_missing(found, name);
+                    add_missing(arena, found, name);
             }
         }
     }
     if (signals->samples.having > 0 && signals->samples.having < signals->count)
-        add_missing(found, "samples");
+        add_missing(arena, found, "samples");
 }
 
 /* --- detecting -------------------------------------------------------------------------------- */
@@ -202,27 +205,23 @@ static void drop_places(struct rps_collected *collected)
 }
 
 /* Find the phases of an imported table in the same way as the phases of a file. */
-static int find_in_table(struct rps_collected *collected, int is_named,
+static int find_in_table(struct rps_arena *arena, struct rps_collected *collected, int is_named,
                          const struct rps_phases_options *find, struct rps_found_phases *ret,
                          struct rps_error *err)
 {
     struct rps_signals even;
-    int result;
 
     if (!is_named)
         drop_places(collected);
-    even = rps_csv_signals_even(&collected->signals);
-    result = rps_phases_find(&even, find, ret, err);
-    rps_signals_free(&even);
-    return result;
+    even = rps_csv_signals_even(arena, &collected->signals);
+    return rps_phases_find(arena, &even, find, ret, err);
 }
 
-static int find_phases(const struct rps_run_signals *signals,
+static int find_phases(struct rps_arena *arena, const struct rps_run_signals *signals,
                        const struct rps_run_phases_options *options, struct rps_run_phases *found,
                        struct rps_error *err)
 {
-    const struct rps_signals **of_run =
-        rps_arena_get(found->arena, signals->count, sizeof(*of_run));
+    const struct rps_signals **of_run = rps_arena_get(arena, signals->count, sizeof(*of_run));
     const size_t each = in_observation(&signals->collected[0]);
     struct rps_phases_options find = options->find;
 
@@ -233,64 +232,57 @@ static int find_phases(const struct rps_run_signals *signals,
     if (options->find.detect.min_length > 0 || options->min_length_ns > 0)
         find.counts_min_length = find.detect.min_length; /* Samples do not depend on rotations. */
     if (signals->collected[0].is_table)
-        return find_in_table(&signals->collected[0], options->metric_count > 0, &find,
+        return find_in_table(arena, &signals->collected[0], options->metric_count > 0, &find,
                              &found->found, err);
-    return signals->count == 1 ? rps_phases_find(of_run[0], &find, &found->found, err)
-                               : rps_joint_find(of_run, signals->count, &find, &found->joint, err);
+    return signals->count == 1
+               ? rps_phases_find(arena, of_run[0], &find, &found->found, err)
+               : rps_joint_find(arena, of_run, signals->count, &find, &found->joint, err);
 }
 
-int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
+int rps_run_phases_detect(struct rps_arena *arena, const struct rps_run_at *run, size_t count,
                           const struct rps_run_phases_options *options, struct rps_run_phases *ret,
                           struct rps_error *err)
 {
-    struct rps_run_phases found = {.arena = rps_arena_new()};
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_run_phases found = {.resolution = 0};
     struct rps_run_signals signals;
-    int result = rps_run_signals_collect(found.arena, run, count, options, 0, &signals, err);
+    int result = rps_run_signals_collect(scratch, run, count, options, 0, &signals, err);
 
     if (result == 0)
         result = periods_from(&run[0], options, &found.periods_from_ns, err);
     if (result == 0)
-        result = find_phases(&signals, options, &found, err);
+        result = find_phases(arena, &signals, options, &found, err);
     if (result == 0 && count == 1 && signals.collected[0].wild)
-        add_wild(rps_phase_levels_shown(&found.found.levels), &signals.collected[0]);
+        add_wild(arena, rps_phase_levels_shown(&found.found.levels), &signals.collected[0]);
     if (result == 0) {
-        place_all(&found, &signals);
+        place_all(arena, &found, &signals);
         found.resolution = signals.collected[0].level;
-        found.signal = name_signals(found.arena, &signals, &found.signal_count);
-        find_missing(&signals, &found);
+        found.signal = name_signals(arena, &signals, &found.signal_count);
+        find_missing(arena, &signals, &found);
     }
     rps_run_signals_free(&signals);
+    rps_arena_free(scratch);
     if (result == 0)
         *ret = found;
-    else
-        rps_run_phases_free(&found);
     return result;
 }
 
-void rps_run_phases_free(struct rps_run_phases *found)
-{
-    rps_found_phases_free(&found->found);
-    rps_joint_free(&found->joint);
-    rps_arena_free(found->arena);
-    memset(found, 0, sizeof(*found));
-}
-
-int rps_run_phases_remark(const struct rps_run_at *run,
+int rps_run_phases_remark(struct rps_arena *arena, const struct rps_run_at *run,
                           const struct rps_run_phases_options *options,
                           const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],
                           struct rps_error *err)
 {
-    const struct rps_phases tenths = rps_profile_tenths(found->arena, &found->found);
+    const struct rps_phases tenths = rps_profile_tenths(arena, &found->found);
     struct rps_profile profile = {0};
     int result = 0;
 
     if (tenths.count > 0)
-        result = rps_profile_run(found->arena, run->reader, run->run_id, options->from_ns,
-                                 options->to_ns, &options->cpus, &tenths, 1, 0, &profile, err);
+        result = rps_profile_run(arena, run->reader, run->run_id, options->from_ns, options->to_ns,
+                                 &options->cpus, &tenths, 1, 0, &profile, err);
     if (result == 0)
         rps_profile_remark(&found->found, &found->observing, &profile, ret);
     if (result == 0)
-        result = rps_profile_remark_memory(found->arena, run->reader, run->run_id,
+        result = rps_profile_remark_memory(arena, run->reader, run->run_id,
                                            rps_phase_levels_shown(&found->found.levels), ret, err);
     return result;
 }
@@ -309,36 +301,36 @@ static int reaches_end(const struct rps_phase_levels *levels, const struct rps_r
 
 /* Read the stored detection. If `run` is not NULL, the detection must reach the end of the run.
  * Return 1, 0 if there is no such detection, or a negative value. */
-static int stored(struct rps_reader *reader, int64_t run_id, const struct rps_run *run,
-                  struct rps_phase_levels *ret, char *remark, struct rps_error *err)
+static int stored(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                  const struct rps_run *run, struct rps_phase_levels *ret, char *remark,
+                  struct rps_error *err)
 {
     struct rps_detection detection;
     struct rps_phases *shown;
-    int result = rps_reader_detection(reader, run_id, &detection, err);
+    int result = rps_reader_detection(arena, reader, run_id, &detection, err);
 
     if (result <= 0)
         return result;
     result = !run || reaches_end(&detection.levels, run);
     if (result) {
         *ret = detection.levels;
-        detection.levels = (struct rps_phase_levels){0};
         shown = rps_phase_levels_shown(ret);
         rps_loops_fold(shown, 0, shown->count); /* inner loops are not stored */
         if (remark)
             snprintf(remark, RPS_PHASE_REMARK_SIZE, "%s", detection.remark ? detection.remark : "");
     }
-    rps_detection_free(&detection);
     return result;
 }
 
-int rps_run_phases_stored(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
-                          struct rps_error *err)
+int rps_run_phases_stored(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                          struct rps_phase_levels *ret, struct rps_error *err)
 {
-    return stored(reader, run_id, NULL, ret, NULL, err);
+    return stored(arena, reader, run_id, NULL, ret, NULL, err);
 }
 
-static int detect_small(struct rps_reader *reader, const struct rps_run *run,
-                        struct rps_phase_levels *ret, char *remark, struct rps_error *err)
+static int detect_small(struct rps_arena *arena, struct rps_reader *reader,
+                        const struct rps_run *run, struct rps_phase_levels *ret, char *remark,
+                        struct rps_error *err)
 {
     const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
     const struct rps_run_at at = {reader, run->run_id};
@@ -350,33 +342,28 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
         return result;
     if (summary.rows == 0 || summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
-    result = rps_run_phases_detect(&at, 1, &options, &found, err);
+    result = rps_run_phases_detect(arena, &at, 1, &options, &found, err);
     if (result < 0)
         return result;
     if (remark)
-        result = rps_run_phases_remark(&at, &options, &found, remark, err);
+        result = rps_run_phases_remark(arena, &at, &options, &found, remark, err);
     if (result == 0) {
         *ret = found.found.levels;
-        found.found.levels = (struct rps_phase_levels){0};
         result = 1;
     }
-    rps_run_phases_free(&found);
     return result;
 }
 
-int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
-                       char remark[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+int rps_run_phases_get(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                       struct rps_phase_levels *ret, char remark[RPS_PHASE_REMARK_SIZE],
+                       struct rps_error *err)
 {
     struct rps_run run;
-    int result = rps_reader_run(reader, run_id, &run, err);
+    int result = rps_reader_run(arena, reader, run_id, &run, err);
 
-    if (result < 0)
-        return result;
-    result = stored(reader, run_id, &run, ret, remark, err);
     if (result == 0)
-        result = detect_small(reader, &run, ret, remark, err);
-    rps_run_free(&run);
-    return result;
+        result = stored(arena, reader, run_id, &run, ret, remark, err);
+    return result == 0 ? detect_small(arena, reader, &run, ret, remark, err) : result;
 }
 
 /* --- in a process of its own ------------------------------------------------------------------ */
@@ -391,11 +378,12 @@ static int find_shown(struct rps_reader *reader, const struct asked *asked, FILE
                       struct rps_error *err)
 {
     const struct rps_run_at at = {reader, asked->run_id};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run_phases found = {0};
     const struct rps_phases *shown;
-    int result = asked->options
-                     ? rps_run_phases_detect(&at, 1, asked->options, &found, err)
-                     : rps_run_phases_get(reader, asked->run_id, &found.found.levels, NULL, err);
+    int result = asked->options ? rps_run_phases_detect(arena, &at, 1, asked->options, &found, err)
+                                : rps_run_phases_get(arena, reader, asked->run_id,
+                                                     &found.found.levels, NULL, err);
 
     if (result > 0 || (result == 0 && asked->options)) {
         shown = rps_phase_levels_shown(&found.found.levels);
@@ -403,7 +391,7 @@ static int find_shown(struct rps_reader *reader, const struct asked *asked, FILE
         fwrite(shown->phase, sizeof(*shown->phase), shown->count, out);
         result = 1;
     }
-    rps_run_phases_free(&found);
+    rps_arena_free(arena);
     return result;
 }
 
@@ -419,7 +407,7 @@ static int open_and_find(void *context, FILE *out, struct rps_error *err)
     return result;
 }
 
-int rps_run_phases_apart(const char *path, int64_t run_id,
+int rps_run_phases_apart(struct rps_arena *arena, const char *path, int64_t run_id,
                          const struct rps_run_phases_options *options, struct rps_phases *ret,
                          struct rps_error *err)
 {
@@ -428,13 +416,12 @@ int rps_run_phases_apart(const char *path, int64_t run_id,
     size_t size = 0, head = sizeof(ret->label_count);
     int result = rps_subprocess_run("rpistat phases", open_and_find, &asked, &text, &size, err);
 
-    if (result <= 0) {
-        free(text);
-        return result;
+    if (result > 0) {
+        *ret = (struct rps_phases){.count = (size - head) / sizeof(*ret->phase)};
+        memcpy(&ret->label_count, text, head);
+        ret->phase = memcpy(rps_arena_get(arena, size - head, 1), text + head, size - head);
     }
-    *ret = (struct rps_phases){.count = (size - head) / sizeof(*ret->phase)};
-    memcpy(&ret->label_count, text, head);
-    ret->phase = memmove(text, text + head, size - head);
+    free(text);
     return result;
 }
 

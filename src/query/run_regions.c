@@ -269,16 +269,14 @@ static int no_period(const struct rps_cpu_series *series, const struct rps_run_r
     char time[RPS_TEXT_NUMBER_SIZE], period[RPS_TEXT_NUMBER_SIZE];
     struct rps_run run;
 
-    if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
+    if (rps_reader_run(series->arena, series->reader, series->run_id, &run, err) < 0)
         return RPS_FAILED;
-    rps_error_set(
+    return rps_error_set(
         err, RPS_FAILED,
         "--region: no measurement period (%s) is entirely inside '%s', which took %s in %" PRIu64
         " entries, %" PRIu64 " of them marked; record with a shorter --period",
         rps_text_duration(period, sizeof(period), run.period_ns), region->name,
         rps_text_duration(time, sizeof(time), region->time_ns), region->entered, region->marked);
-    rps_run_free(&run);
-    return RPS_FAILED;
 }
 
 int rps_run_region_keep(struct rps_cpu_series *series, const struct rps_run_region *region,

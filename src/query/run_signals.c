@@ -49,11 +49,11 @@ static int open_run(struct rps_arena *arena, const struct work *work, const stru
                     struct rps_run_member *member, struct rps_error *err)
 {
     const struct rps_run_phases_options *options = work->options;
-    int result = rps_reader_run(run->reader, run->run_id, &member->run, err);
+    int result = rps_reader_run(arena, run->reader, run->run_id, &member->run, err);
 
     member->reader = run->reader;
     if (result == 0)
-        result = rps_reader_plan(run->reader, run->run_id, &member->plan, err);
+        result = rps_reader_plan(arena, run->reader, run->run_id, &member->plan, err);
     if (result == 0)
         result = rps_cpu_series_open(arena, &member->cpu_series, run->reader, run->run_id,
                                      options->from_ns, options->to_ns, &options->cpus, err);
@@ -247,7 +247,5 @@ void rps_run_signals_free(struct rps_run_signals *signals)
 
         rps_collected_free(&signals->collected[r]);
         rps_collect_free(member->collect);
-        rps_plan_free(member->plan);
-        rps_run_free(&member->run);
     }
 }

@@ -158,22 +158,20 @@ static int divide_at_phases(struct job *job, struct rps_error *err)
         &job->read.range[job->has_other ? job->is_later : !job->read.range[0].is_spread];
     const struct rps_run_phases_options options = {.from_ns = near->from_ns, .to_ns = near->to_ns};
     const struct rps_phases none = {0}, *phases = &none;
-    struct rps_phase_levels levels = {0};
-    struct rps_run_phases found = {0};
+    struct rps_phase_levels levels;
+    struct rps_run_phases found;
     int result = 0;
 
     if (near->resolution == 0 && job->window->phases)
         phases = job->window->phases;
     else if (near->resolution == 0) /* A block of many periods may contain several phases. */
-        result = rps_run_phases_get(job->at.reader, job->at.run_id, &levels, NULL, err);
+        result = rps_run_phases_get(job->arena, job->at.reader, job->at.run_id, &levels, NULL, err);
     if (result > 0)
         phases = rps_phase_levels_shown(&levels);
     else if (result == 0 && phases == &none && job->periods <= NEAR_PERIODS &&
-             (result = rps_run_phases_detect(&job->at, 1, &options, &found, err)) == 0)
+             (result = rps_run_phases_detect(job->arena, &job->at, 1, &options, &found, err)) == 0)
         phases = rps_phase_levels_shown(&found.found.levels);
     divide(job, phases);
-    rps_phase_levels_free(&levels);
-    rps_run_phases_free(&found);
     return result;
 }
 

@@ -319,10 +319,9 @@ static int begin_sum(struct rps_walk_state *state, struct rps_error *err)
     const struct rps_cpu_series *series = state->series;
     struct rps_run run;
 
-    if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
+    if (rps_reader_run(state->arena, series->reader, series->run_id, &run, err) < 0)
         return RPS_FAILED;
     state->is_import = rps_run_is_import(&run);
-    rps_run_free(&run);
     state->sets = state->handed = series->resolution > 0 ? (size_t)series->set_count : 1;
     state->whole = rps_arena_get(state->arena, state->sets, sizeof(*state->whole));
     state->of_cpu = rps_arena_get(state->arena, state->sets, sizeof(*state->of_cpu));

@@ -19,7 +19,7 @@
 #define NO_PATH        " \t\n\v\f\r;&|<>(){}$`'\"*?" /* a path has none of these characters */
 #define PERIODS_MIN    4                             /* minimum periods for a line on phases */
 #define PERIODS_ENOUGH 10                            /* minimum periods for "1 phase" */
-#define KINDS_MAX      6                             /* maximum number of classes that are listed */
+#define KINDS_MAX      10                            /* maximum number of classes that are listed */
 #define COUNTED_MIN    .9 /* minimum counted share of the CPU time without a note */
 #define APART          .1 /* minimum difference of a metric between phases */
 
@@ -178,8 +178,8 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
     int result = 0;
 
     if (!options->region && report->tally.periods >= PERIODS_MIN)
-        result =
-            rps_run_phases_get(reader, run_id, &report->levels, report->remark, &report->no_phases);
+        result = rps_run_phases_get(report->arena, reader, run_id, &report->levels, report->remark,
+                                    &report->no_phases);
     report->phases = result > 0 ? rps_phase_levels_shown(&report->levels) : NULL;
     if (report->phases && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
         result = rps_profile_run(report->arena, reader, run_id, options->from_ns, options->to_ns,

@@ -2,7 +2,6 @@
  * of the stream, with control characters escaped. Otherwise the fields are rows of the document. */
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -72,21 +71,19 @@ static void begin(struct rps_report *report, const char *title)
 __attribute__((format(printf, 3, 4))) static void field(struct rps_report *report,
                                                         const char *label, const char *format, ...)
 {
-    char *text = NULL;
+    const char *text;
     va_list args;
 
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
+    text = rps_arena_vprint(report->arena, format, args);
     va_end(args);
-    if (text && text[0] && report->document) {
+    if (text[0] && report->document) {
         rps_put_texts(report->fields, 2, label, text);
-    } else if (text && text[0]) {
+    } else if (text[0]) {
         fprintf(report->out, "  %-*s", FIELD_WIDTH, label);
         rps_text_print(report->out, text);
         fputc('\n', report->out);
     }
-    free(text);
 }
 
 /* --- the machine ------------------------------------------------------------------------------ */

@@ -182,8 +182,7 @@ static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
         rps_put_words(block, "±%" PRIu64, off);
 }
 
-/* Put the letter of a class. In the text, add the name that rps_profile_code chose, which describes
- * the class and not a phase that may belong to another class. */
+/* Put the letter of a class. In the text, add the name that rps_profile_code chose. */
 static void put_label(struct rps_block *block, const struct rps_profile *profile, int label,
                       int is_doubtful)
 {
@@ -191,8 +190,8 @@ static void put_label(struct rps_block *block, const struct rps_profile *profile
     const char *code = profile->label[label].code;
 
     rps_put_text(block, rps_phase_label(label, letter))->doubtful = is_doubtful;
-    if (code[0] && !is_doubtful)
-        rps_put_words(block, "%s %s", letter, code);
+    if (code[0])
+        rps_put_words(block, "%s%s %s", letter, is_doubtful ? "?" : "", code);
 }
 
 /* Put the confidence in the boundary. The text omits the confidence at the start of the run. */

@@ -162,8 +162,8 @@ static int keep_region(struct rps_report *report, struct rps_error *err)
 static int read_run(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
                     struct rps_error *err)
 {
-    if (rps_reader_run(reader, run_id, &report->run, err) < 0 ||
-        rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
+    if (rps_reader_run(report->arena, reader, run_id, &report->run, err) < 0 ||
+        rps_reader_plan(report->arena, reader, run_id, &report->plan, err) < 0 ||
         rps_reader_gaps(report->arena, reader, run_id, &report->gaps, err) < 0 ||
         rps_reader_marks(report->arena, reader, run_id, &report->marks, err) < 0 ||
         rps_reader_summary(reader, run_id, &report->summary, err) < 0)
@@ -193,14 +193,6 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
     }
     rps_tally_conclude(&report->tally, report->plan, report->operand);
     return 0;
-}
-
-static void report_free(struct rps_report *report)
-{
-    rps_phase_levels_free(&report->levels);
-    rps_plan_free(report->plan);
-    rps_run_free(&report->run);
-    rps_arena_free(report->arena);
 }
 
 /* --- putting ---------------------------------------------------------------------------------- */
@@ -253,7 +245,6 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
     const struct rps_report_options *options = report->options;
     int result = c_locale ? 0 : rps_error_memory(err);
 
-    rps_run_init(&report->run);
     report->arena = rps_arena_new();
     report->profile = rps_arena_get(report->arena, 1, sizeof(*report->profile));
     if (result == 0)
@@ -278,7 +269,7 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
     }
     if (c_locale)
         freelocale(c_locale);
-    report_free(report);
+    rps_arena_free(report->arena);
     return result;
 }
 
@@ -303,14 +294,11 @@ int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_pl
 {
     const struct rps_report_options options = {.to_ns = INT64_MAX};
     struct rps_report report = {.options = &options, .arena = rps_arena_new()};
-    int result;
+    int result = read_run(&report, reader, run_id, err);
 
-    rps_run_init(&report.run);
-    result = read_run(&report, reader, run_id, err);
-    if (result == 0) {
+    if (result == 0)
         *ret = report.plan;
-        report.plan = NULL;
-    }
-    report_free(&report);
+    else
+        rps_arena_free(report.arena);
     return result;
 }

@@ -348,7 +348,10 @@ void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_g
         if (!apart->is_found)
             continue;
         rps_put_texts(block, 2, kind[k], apart->name.name);
-        rps_put_words(block, "%s", rps_text_function(name, sizeof(name), apart->name.name));
+        rps_put_words(block, "%s",
+                      k == RPS_APART_PLACE
+                          ? rps_share_name_text(name, sizeof(name), &apart->name)
+                          : rps_text_function(name, sizeof(name), apart->name.name));
         rps_put_number(block, apart->share);
         rps_put_number(block, apart->rest);
         rps_put_texts(block, 2, apart->name.module, apart->name.file);

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "database.h"
@@ -252,13 +251,11 @@ static void check_runs(struct check *check)
 int rps_store_check(const char *path, const struct rps_finding_sink *sink,
                     struct rps_check_result *ret, struct rps_error *err)
 {
-    struct check check = {.findings.sink = sink};
+    struct check check = {.findings.sink = sink, .reader.path = (char *)path};
     int result = rps_database_open_read(path, &check.reader.db, err), code;
 
     if (result < 0)
         return result;
-    check.reader.path = strdup(path);
-    result = check.reader.path ? 0 : rps_error_memory(err);
     /* use one transaction, so that all queries see the same state of the store */
     if (result == 0 && (code = rps_database_exec(check.reader.db, "BEGIN")) != SQLITE_OK)
         result = rps_database_error(check.reader.db, code, path, err);
@@ -284,7 +281,6 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
     }
     sqlite3_close(check.expected);
     sqlite3_close(check.reader.db);
-    free(check.reader.path);
     rps_database_tidy(path);
     return result;
 }

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "fields.h"
 #include "database.h"
@@ -13,11 +12,13 @@
 #include "period.h"
 #include "system.h"
 #include "writer.h"
+#include "rpistat/arena.h"
 #include "rpistat/moments.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 
 struct check {
+    struct rps_arena *arena;
     struct rps_reader *reader;
     struct rps_findings *findings;
     int64_t run_id;
@@ -149,7 +150,7 @@ static int check_sums(struct check *check)
                                   -1, &check->block, NULL);
 
     if (code == SQLITE_OK &&
-        rps_run_sums(check->reader, check->run_id, &sink, &check->sums, &err) < 0) {
+        rps_run_sums(check->arena, check->reader, check->run_id, &sink, &check->sums, &err) < 0) {
         report_error(check, &err);
         code = SQLITE_ERROR;
     } else if (code == SQLITE_OK) {
@@ -321,17 +322,14 @@ static void check_description(struct check *check)
     struct rps_error err;
     struct rps_run run;
 
-    if (rps_reader_run(check->reader, check->run_id, &run, &err) < 0) {
+    if (rps_reader_run(check->arena, check->reader, check->run_id, &run, &err) < 0)
         report_error(check, &err);
-    } else {
+    else
         check_state(check, &run);
-        rps_run_free(&run);
-    }
-    if (rps_reader_plan(check->reader, check->run_id, &plan, &err) < 0)
+    if (rps_reader_plan(check->arena, check->reader, check->run_id, &plan, &err) < 0)
         report_error(check, &err);
     else if (check->expected)
         check_steps(check, plan);
-    rps_plan_free(plan);
     if (rps_detection_check(check->reader, check->run_id, &sink, &err) < 0)
         report_error(check, &err);
 }
@@ -339,8 +337,11 @@ static void check_description(struct check *check)
 uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expected,
                        struct rps_findings *findings)
 {
-    struct check check = {
-        .reader = reader, .findings = findings, .run_id = run_id, .expected = expected};
+    struct check check = {.arena = rps_arena_new(),
+                          .reader = reader,
+                          .findings = findings,
+                          .run_id = run_id,
+                          .expected = expected};
     uint64_t wrong = findings->count[RPS_FINDING_WRONG];
     struct rps_error err;
     int code = rps_questions_ask(reader->db, run_id, findings);
@@ -354,6 +355,6 @@ uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expec
     if (code == SQLITE_OK) /* after an error, this check would report the same error again */
         check_description(&check);
     rps_questions_ask_rest(reader->db, run_id, findings);
-    free(check.sums.sum);
+    rps_arena_free(check.arena);
     return check.sums.most;
 }

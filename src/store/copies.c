@@ -180,8 +180,7 @@ static int prepare_side(const struct content *content, struct side *side, struct
     int64_t run_id = side->copy->run->run_id;
     char *sql = sqlite3_mprintf("SELECT %s FROM %s WHERE run_id = ?1 ORDER BY %s", content->columns,
                                 content->table, content->columns);
-    int result =
-        sql ? rps_reader_prepare(reader, sql, run_id, &side->row, err) : rps_error_memory(err);
+    int result = rps_reader_prepare(reader, sql, run_id, &side->row, err);
 
     sqlite3_free(sql);
     if (result == 0 && content->excuse)

@@ -9,22 +9,10 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "database.h"
 
 #include "rpistat/arena.h"
-
-void rps_detection_free(struct rps_detection *detection)
-{
-    if (!detection)
-        return;
-    free(detection->parameters);
-    free(detection->remark);
-    rps_phase_levels_free(&detection->levels);
-    memset(detection, 0, sizeof(*detection));
-}
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -148,6 +136,7 @@ int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detecti
 /* --- reading ---------------------------------------------------------------------------------- */
 
 struct reading {
+    struct rps_arena *arena;
     struct rps_reader *reader;
     int64_t run_id;
     struct rps_detection detection;
@@ -170,12 +159,12 @@ static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     const char *parameters = (const char *)sqlite3_column_text(stmt, 1);
     const char *remark = (const char *)sqlite3_column_text(stmt, 3);
 
+    (void)err;
     rps_fields_copy_text(stmt, 0, r->detection.method, sizeof(r->detection.method));
-    r->detection.parameters = strdup(parameters ? parameters : "{}");
+    r->detection.parameters = rps_arena_text(r->arena, parameters ? parameters : "{}");
     r->shown = sqlite3_column_int64(stmt, 2);
-    if (remark)
-        r->detection.remark = strdup(remark);
-    return r->detection.parameters && !remark == !r->detection.remark ? 0 : rps_error_memory(err);
+    r->detection.remark = rps_arena_text(r->arena, remark);
+    return 0;
 }
 
 /* Read a share from a column. A damaged store may hold any number. */
@@ -259,26 +248,13 @@ static const char *read_phase(struct reading *r, sqlite3_stmt *stmt,
     return NULL;
 }
 
-static int add_phase(struct rps_phases *phases, const struct rps_phase *phase,
-                     struct rps_error *err)
+static void add_phase(struct rps_arena *arena, struct rps_phases *phases,
+                      const struct rps_phase *phase)
 {
-    if (!rps_array_add(&phases->phase, phases->count, sizeof(*phase)))
-        return rps_error_memory(err);
+    phases->phase = rps_arena_grow(arena, phases->phase, phases->count, sizeof(*phase));
     phases->phase[phases->count++] = *phase;
     if (phase->label >= phases->label_count)
         phases->label_count = phase->label + 1;
-    return 0;
-}
-
-static int add_level(struct reading *r, struct rps_error *err)
-{
-    struct rps_phase_levels *levels = &r->detection.levels;
-
-    if (!rps_array_add(&levels->level, levels->count, sizeof(*levels->level)))
-        return rps_error_memory(err);
-    levels->count++;
-    r->loops = r->turns = 0;
-    return 0;
 }
 
 /* Read one row of a phase. Rows are ordered by level, then by phase. */
@@ -289,17 +265,19 @@ static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *e
     int64_t level = sqlite3_column_int64(stmt, 9);
     struct rps_phase phase;
     const char *why;
-    int result = 0;
 
-    if (level == (int64_t)levels->count)
-        result = add_level(r, err);
-    else if (level < 0 || level != (int64_t)levels->count - 1)
-        result = refuse_detection(r->reader, r->run_id, "a level is missing", err);
-    if (result < 0)
-        return result;
+    if (level == (int64_t)levels->count) {
+        levels->level =
+            rps_arena_grow(r->arena, levels->level, levels->count++, sizeof(*levels->level));
+        r->loops = r->turns = 0;
+    } else if (level < 0 || level != (int64_t)levels->count - 1) {
+        return refuse_detection(r->reader, r->run_id, "a level is missing", err);
+    }
     why = read_phase(r, stmt, &levels->level[level], &phase);
-    return why ? refuse_detection(r->reader, r->run_id, why, err)
-               : add_phase(&levels->level[level], &phase, err);
+    if (why)
+        return refuse_detection(r->reader, r->run_id, why, err);
+    add_phase(r->arena, &levels->level[level], &phase);
+    return 0;
 }
 
 /* Check that all levels cover the same range. Otherwise rows at the end of a level were lost. */
@@ -327,19 +305,23 @@ static int read_outlier(void *context, sqlite3_stmt *stmt, struct rps_error *err
     struct rps_phases *phases = &r->detection.levels.level[r->detection.levels.shown];
     int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
 
-    if (!rps_array_add(&phases->outlier, phases->outlier_count, sizeof(*phases->outlier)))
-        return rps_error_memory(err);
+    (void)err;
+    phases->outlier =
+        rps_arena_grow(r->arena, phases->outlier, phases->outlier_count, sizeof(*phases->outlier));
     phases->outlier[phases->outlier_count++] = (uint64_t)first;
     if (last > first && (uint64_t)last <= phases->phase[phases->count - 1].last)
         phases->wide = (uint64_t)(last - first);
     return 0;
 }
 
-static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t number,
-                          struct rps_detection *ret, struct rps_error *err)
+static int read_detection(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                          int64_t number, struct rps_detection *ret, struct rps_error *err)
 {
-    struct reading r = {
-        .reader = reader, .run_id = run_id, .detection.detection = number, .shown = -1};
+    struct reading r = {.arena = arena,
+                        .reader = reader,
+                        .run_id = run_id,
+                        .detection.detection = number,
+                        .shown = -1};
     int result = rps_reader_each(reader,
                                  "SELECT method, parameters, shown_level, remark FROM detection"
                                  " WHERE run_id = ?1 AND detection = ?2",
@@ -360,9 +342,7 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
                                  "SELECT period, last_period FROM outlier WHERE run_id = ?1"
                                  " AND detection = ?2 AND period >= 0 ORDER BY period",
                                  run_id, number, read_outlier, &r, err);
-    if (result < 0)
-        rps_detection_free(&r.detection);
-    else
+    if (result == 0)
         *ret = r.detection;
     return result;
 }
@@ -387,8 +367,8 @@ static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
     return *ret >= 0;
 }
 
-int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_detection *ret,
-                         struct rps_error *err)
+int rps_reader_detection(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         struct rps_detection *ret, struct rps_error *err)
 {
     int64_t number = -1;
     /* All queries must see one state: another program may replace the detection. */
@@ -397,7 +377,7 @@ int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_d
     if (code != SQLITE_OK)
         return rps_reader_error(reader, code, err);
     result = find_newest(reader, run_id, &number, err);
-    if (result > 0 && (result = read_detection(reader, run_id, number, ret, err)) == 0)
+    if (result > 0 && (result = read_detection(arena, reader, run_id, number, ret, err)) == 0)
         result = 1;
     rps_database_exec(reader->db, "RELEASE detection");
     return result;
@@ -420,9 +400,9 @@ int rps_detection_check(struct rps_reader *reader, int64_t run_id,
         struct rps_detection detection;
         struct rps_error why;
 
-        if (read_detection(reader, run_id, number[i], &detection, &why) == 0)
-            rps_detection_free(&detection);
-        else if (rps_error_is_memory(&why))
+        if (read_detection(arena, reader, run_id, number[i], &detection, &why) == 0)
+            continue;
+        if (rps_error_is_memory(&why))
             result = rps_error_memory(err);
         else
             sink->wrong(sink->context, number[i], &why);

@@ -4,10 +4,10 @@
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "database.h"
+#include "rpistat/arena.h"
 #include "rpistat/text.h"
 
 void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size)
@@ -126,18 +126,6 @@ static int64_t within(int64_t value, int64_t min, int64_t max)
     return value < min ? min : value > max ? max : value;
 }
 
-static int read_pointer(sqlite3_stmt *stmt, int column, char **member)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    char *copy = strdup(text ? text : "");
-
-    if (!copy)
-        return SQLITE_NOMEM;
-    free(*member);
-    *member = copy;
-    return SQLITE_OK;
-}
-
 static int word_of(sqlite3_stmt *stmt, int column, const struct rps_field *field)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
@@ -148,19 +136,23 @@ static int word_of(sqlite3_stmt *stmt, int column, const struct rps_field *field
     return (int)field->unknown;
 }
 
-static int read_field(sqlite3_stmt *stmt, int column, const struct rps_field *field, void *member)
+static void read_field(struct rps_arena *arena, sqlite3_stmt *stmt, int column,
+                       const struct rps_field *field, void *member)
 {
     bool is_null = sqlite3_column_type(stmt, column) == SQLITE_NULL;
     int64_t value = !is_null                            ? sqlite3_column_int64(stmt, column)
                     : field->unknown == RPS_FIELD_NEVER ? 0
                                                         : field->unknown;
+    const char *text;
 
     switch (field->kind) {
     case RPS_FIELD_TEXT:
         rps_fields_copy_text(stmt, column, member, field->size);
         break;
     case RPS_FIELD_POINTER:
-        return read_pointer(stmt, column, member);
+        text = (const char *)sqlite3_column_text(stmt, column);
+        *(char **)member = rps_arena_text(arena, text ? text : "");
+        break;
     case RPS_FIELD_INT:
         *(int *)member = (int)within(value, INT_MIN, INT_MAX);
         break;
@@ -180,14 +172,11 @@ static int read_field(sqlite3_stmt *stmt, int column, const struct rps_field *fi
         *(int *)member = word_of(stmt, column, field);
         break;
     }
-    return SQLITE_OK;
 }
 
-int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field, void *base)
+void rps_fields_read(struct rps_arena *arena, sqlite3_stmt *stmt, int first,
+                     const struct rps_field *field, void *base)
 {
-    int code = SQLITE_OK;
-
-    for (; field->name && code == SQLITE_OK; field++)
-        code = read_field(stmt, first++, field, (char *)base + field->offset);
-    return code;
+    for (; field->name; field++)
+        read_field(arena, stmt, first++, field, (char *)base + field->offset);
 }

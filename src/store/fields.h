@@ -10,9 +10,11 @@
 
 #include <sqlite3.h>
 
+struct rps_arena;
+
 enum rps_field_kind {
     RPS_FIELD_TEXT,    /* char[size] */
-    RPS_FIELD_POINTER, /* char *, owned or NULL */
+    RPS_FIELD_POINTER, /* char *, in the arena, or NULL */
     RPS_FIELD_INT,
     RPS_FIELD_UINT32,
     RPS_FIELD_INT64,
@@ -59,9 +61,11 @@ int rps_fields_prepare_update(sqlite3 *db, const char *table, const char *keys,
 int rps_fields_run(sqlite3_stmt *stmt, const struct rps_field *field, enum rps_field_time time,
                    const void *base);
 
-/* Read the columns first, first + 1, ... into all members of base. Returns SQLITE_OK or
- * SQLITE_NOMEM. A number outside its member's range is read as the nearest number in the range. */
-int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field, void *base);
+/* Read the columns first, first + 1, ... into all members of base. A number outside its member's
+ * range is read as the nearest number in the range. The arena may be NULL if no member is a
+ * pointer. */
+void rps_fields_read(struct rps_arena *arena, sqlite3_stmt *stmt, int first,
+                     const struct rps_field *field, void *base);
 
 /* The columns of run, event_set, event and metric that are members of structs. A new column needs a
  * row here, and its definition in schema/. */

@@ -81,9 +81,10 @@ struct rps_run_sums {
     uint64_t most;           /* number of periods of the CPU with the most periods */
     int64_t end_ns;          /* end of the last period; -1 if there is none */
     uint64_t last_period;    /* highest period number */
-    struct rps_set_sum *sum; /* owned, free(); sums per event set */
+    struct rps_set_sum *sum; /* sums per event set, in the arena */
 };
 
-/* Pass blocks of a run with valid rows to the sink. Returns 0 or RPS_FAILED. Always free *ret. */
-int rps_run_sums(struct rps_reader *reader, int64_t run_id, const struct rps_rollup_sink *sink,
-                 struct rps_run_sums *ret, struct rps_error *err);
+/* Pass blocks of a run with valid rows to the sink. Returns 0 or RPS_FAILED. */
+int rps_run_sums(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                 const struct rps_rollup_sink *sink, struct rps_run_sums *ret,
+                 struct rps_error *err);

@@ -26,6 +26,7 @@
 #include "rpistat/text.h"
 
 struct merge {
+    struct rps_arena *arena;
     struct rps_reader *from;
     struct rps_reader to; /* reader of this store; its connection can write */
     int64_t run_id;       /* number that the copied run has in this store */
@@ -184,10 +185,8 @@ static int decide_by(struct merge *merge, int64_t run_id, struct rps_merge_run *
     struct rps_run ours;
     const struct rps_copy here = {&merge->to, &ours}, there = {merge->from, merge->run};
     enum rps_copies copies = RPS_COPIES_DIFFER;
-    int result;
+    int result = rps_reader_run(merge->arena, &merge->to, run_id, &ours, err);
 
-    rps_run_init(&ours);
-    result = rps_reader_run(&merge->to, run_id, &ours, err);
     if (result < 0)
         return result;
     snprintf(merge->uuid, sizeof(merge->uuid), "%s", ours.uuid);
@@ -199,7 +198,6 @@ static int decide_by(struct merge *merge, int64_t run_id, struct rps_merge_run *
         ret->result = copies == RPS_COPIES_HAS_MORE ? RPS_MERGE_REPLACED : RPS_MERGE_PRESENT;
         *ret_differs = copies == RPS_COPIES_DIFFER;
     }
-    rps_run_free(&ours);
     return result;
 }
 
@@ -296,10 +294,9 @@ static int find_part(struct merge *merge, int64_t run_id, struct rps_error *err)
 
     if (code != SQLITE_OK)
         return rps_reader_error(merge->from, code, err);
-    if (rps_reader_run(merge->from, run_id, &run, err) < 0)
+    if (rps_reader_run(merge->arena, merge->from, run_id, &run, err) < 0)
         return RPS_FAILED;
     merge->elapsed_ns = run.elapsed_ns > 0 ? run.elapsed_ns : 0;
-    rps_run_free(&run);
     merge->last = -1;
     got = rps_cursor_open(&cursor, merge->from, run_id, merge->from_ns, merge->to_ns, 0, err);
     while (got == 0 && (got = rps_cursor_next(cursor, &row, err)) > 0) {
@@ -524,10 +521,9 @@ static int merge_run(struct merge *merge, int64_t run_id,
     struct rps_run run;
     int result;
 
-    rps_run_init(&run);
     decision.run = merge->run = &run;
     decision.replaced_run_id = decision.differing_run_id = -1;
-    result = rps_reader_run(merge->from, run_id, &run, err);
+    result = rps_reader_run(merge->arena, merge->from, run_id, &run, err);
     if (result == 0)
         result = decide_and_copy(merge, &decision, err);
     if (result == 0 && decision.result != RPS_MERGE_UNSOUND)
@@ -535,7 +531,6 @@ static int merge_run(struct merge *merge, int64_t run_id,
                                 : rps_reader_summary(merge->from, run_id, &summary, err);
     if (result == 0 && each)
         result = each(context, &decision);
-    rps_run_free(&run);
     return result;
 }
 
@@ -578,25 +573,25 @@ int rps_store_merge(const char *path, const char *other, const char *only, int64
                     void *context, struct rps_error *err)
 {
     const struct rps_database_options options = {0};
-    struct merge merge = {.to = {.path = (char *)path},
+    struct merge merge = {.arena = rps_arena_new(),
+                          .to = {.path = (char *)path},
                           .is_part = from_ns > 0 || to_ns < INT64_MAX,
                           .from_ns = from_ns,
                           .to_ns = to_ns};
-    struct rps_arena *arena = rps_arena_new();
     int64_t *run_id = NULL, one = -1;
     size_t count = 1;
     int result = open_from(&merge, path, other, err);
 
     if (result == 0) /* open the other store before this store is created */
         result = only ? rps_reader_find(merge.from, only, &one, err)
-                      : rps_reader_runs(arena, merge.from, &run_id, &count, err);
+                      : rps_reader_runs(merge.arena, merge.from, &run_id, &count, err);
     if (result == 0 && merge.is_part)
         result = find_part(&merge, one, err);
     if (result == 0 && count > 0)
         result = rps_database_open_write(path, &options, &merge.to.db, err);
     for (size_t i = 0; i < count && result == 0; i++)
         result = merge_run(&merge, only ? one : run_id[i], each, context, err);
-    rps_arena_free(arena);
+    rps_arena_free(merge.arena);
     rps_reader_close(merge.from);
     if (merge.to.db)
         rps_database_close_beside(merge.to.db);

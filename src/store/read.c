@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fields.h"
@@ -130,23 +129,21 @@ static int add_tag(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     const char *key = (const char *)sqlite3_column_text(stmt, 0);
     const char *value = (const char *)sqlite3_column_text(stmt, 1);
 
-    return rps_run_add_tag(context, key ? key : "", value ? value : "") < 0 ? rps_error_memory(err)
-                                                                            : 0;
+    (void)err;
+    rps_run_add_tag(context, key ? key : "", value ? value : "");
+    return 0;
 }
 
 static int add_argument(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct rps_run *run = context;
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
-    char **argv = realloc(run->argv, ((size_t)run->argc + 2) * sizeof(*argv));
 
-    if (!argv)
-        return rps_error_memory(err);
-    run->argv = argv;
-    argv[run->argc] = strdup(text ? text : "");
-    if (!argv[run->argc])
-        return rps_error_memory(err);
-    argv[++run->argc] = NULL;
+    (void)err;
+    if (run->argc == 0)
+        run->argv = rps_arena_grow(run->arena, NULL, 0, sizeof(*run->argv));
+    run->argv[run->argc++] = rps_arena_text(run->arena, text ? text : "");
+    run->argv = rps_arena_grow(run->arena, run->argv, (size_t)run->argc, sizeof(*run->argv));
     return 0;
 }
 
@@ -172,10 +169,9 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     char *sql = NULL;
     int code, result;
 
-    if (!reader->kept[RPS_READER_ROW] &&
-        !(sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
-                                  " FROM run WHERE run_id = ?4")))
-        return rps_error_memory(err);
+    if (!reader->kept[RPS_READER_ROW])
+        sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
+                                " FROM run WHERE run_id = ?4");
     result = borrow(reader, RPS_READER_ROW, sql, 0, &stmt, err);
     sqlite3_free(sql);
     if (result < 0)
@@ -186,7 +182,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     if (code == SQLITE_OK)
         code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
-        code = rps_fields_read(stmt, 1, rps_run_fields, run);
+        rps_fields_read(run->arena, stmt, 1, rps_run_fields, run);
         run->run_id = run_id;
         if (sqlite3_column_int(stmt, 0)) {
             run->state = RPS_RUN_INTERRUPTED;
@@ -194,9 +190,9 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
                      "the recorder was killed, or its disk was full");
         }
         result = 1;
-    }
-    if (code != SQLITE_OK && code != SQLITE_DONE)
+    } else if (code != SQLITE_DONE) {
         result = rps_reader_error(reader, code, err);
+    }
     release(reader, RPS_READER_ROW);
     return result;
 }
@@ -250,24 +246,22 @@ int rps_reader_require(struct rps_reader *reader, int64_t run_id, struct rps_err
     return result < 0 ? result : 0;
 }
 
-int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *ret,
-                   struct rps_error *err)
+int rps_reader_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                   struct rps_run *ret, struct rps_error *err)
 {
     struct rps_run run;
     int result;
 
     rps_run_init(&run);
+    run.arena = arena;
     result = read_row(reader, run_id, &run, err);
     if (result == 0)
         result = no_such_run(reader, run_id, err);
     else if (result > 0)
         result = complete_run(reader, &run, err);
-    if (result < 0) {
-        rps_run_free(&run);
-        return result;
-    }
-    *ret = run;
-    return 0;
+    if (result == 0)
+        *ret = run;
+    return result;
 }
 
 /* Count the periods of a run that has no totals, or only totals for all its CPUs together. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "rpistat/arena.h"
 #include "rpistat/run.h"
 #include "rpistat/plan.h"
 
@@ -31,32 +32,19 @@ static int read_plan_rows(struct reading *r, const char *before, const struct rp
                           const char *after, rps_reader_row *row, struct rps_error *err)
 {
     char *sql = rps_fields_select(before, field, after);
-    int result =
-        sql ? rps_reader_each(r->reader, sql, r->run_id, 0, row, r, err) : rps_error_memory(err);
+    int result = rps_reader_each(r->reader, sql, r->run_id, 0, row, r, err);
 
     sqlite3_free(sql);
     return result;
 }
 
-static int read_columns(sqlite3_stmt *stmt, int first, const struct rps_field *field, void *base,
-                        struct rps_error *err)
-{
-    return rps_fields_read(stmt, first, field, base) == SQLITE_OK ? 0 : rps_error_memory(err);
-}
-
 static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
-{
-    struct reading *r = context;
-
-    return read_columns(stmt, 1, rps_plan_fields, r->plan, err);
-}
-
-static int read_incomplete(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct reading *r = context;
     const char *fitting = (const char *)sqlite3_column_text(stmt, 0);
 
     (void)err;
+    rps_fields_read(NULL, stmt, 1, rps_plan_fields, r->plan);
     r->plan->is_incomplete = fitting && strstr(fitting, RPS_RUN_SOME_COUNTS);
     return 0;
 }
@@ -64,13 +52,12 @@ static int read_incomplete(void *context, sqlite3_stmt *stmt, struct rps_error *
 static int read_set(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct reading *r = context;
-    struct rps_event_set *set;
 
     if (r->plan->set_count >= RPS_READER_SETS_MAX ||
         sqlite3_column_int64(stmt, 0) != r->plan->set_count)
         return refuse_plan(r, "the event sets", err);
-    set = rps_plan_add_set(r->plan);
-    return set ? read_columns(stmt, 1, rps_set_fields, set, err) : rps_error_memory(err);
+    rps_fields_read(NULL, stmt, 1, rps_set_fields, rps_plan_add_set(r->plan));
+    return 0;
 }
 
 static int read_event(void *context, sqlite3_stmt *stmt, struct rps_error *err)
@@ -88,18 +75,18 @@ static int read_event(void *context, sqlite3_stmt *stmt, struct rps_error *err)
             return refuse_plan(r, "the events", err);
         event = &set->event[set->event_count++];
     }
-    return read_columns(stmt, 2, rps_event_fields, event, err);
+    rps_fields_read(NULL, stmt, 2, rps_event_fields, event);
+    return 0;
 }
 
 static int read_metric(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct reading *r = context;
-    struct rps_metric *metric;
 
     if (r->plan->metric_count >= METRICS_MAX)
         return refuse_plan(r, "the metrics", err);
-    metric = rps_plan_add_metric(r->plan);
-    return metric ? read_columns(stmt, 1, rps_metric_fields, metric, err) : rps_error_memory(err);
+    rps_fields_read(NULL, stmt, 1, rps_metric_fields, rps_plan_add_metric(r->plan));
+    return 0;
 }
 
 static int check_plan(const struct reading *r, struct rps_error *err)
@@ -113,22 +100,17 @@ static int check_plan(const struct reading *r, struct rps_error *err)
     return 0;
 }
 
-int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
-                    struct rps_error *err)
+int rps_reader_plan(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_plan **ret, struct rps_error *err)
 {
-    struct reading r = {.reader = reader, .run_id = run_id};
+    struct reading r = {reader, run_id, rps_arena_get(arena, 1, sizeof(*r.plan))};
     int result = rps_reader_require(reader, run_id, err);
 
     if (result < 0)
         return result;
-    r.plan = rps_plan_new();
-    if (!r.plan)
-        return rps_error_memory(err);
-    result = read_plan_rows(&r, "SELECT run_id", rps_plan_fields, " FROM run WHERE run_id = ?1",
+    r.plan->arena = arena;
+    result = read_plan_rows(&r, "SELECT fitting", rps_plan_fields, " FROM run WHERE run_id = ?1",
                             read_head, err);
-    if (result == 0)
-        result = rps_reader_each(reader, "SELECT fitting FROM run WHERE run_id = ?1", run_id, 0,
-                                 read_incomplete, &r, err);
     if (result == 0)
         result = read_plan_rows(&r, "SELECT set_no", rps_set_fields,
                                 " FROM event_set WHERE run_id = ?1 ORDER BY set_no", read_set, err);
@@ -144,9 +126,7 @@ int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan *
         result = check_plan(&r, err);
     if (result == 0 && rps_plan_compile(r.plan, err) < 0)
         result = rps_error_prefix(err, RPS_FAILED, "run %" PRId64 " of %s", run_id, reader->path);
-    if (result < 0)
-        rps_plan_free(r.plan);
-    else
+    if (result == 0)
         *ret = r.plan;
     return result;
 }

@@ -16,7 +16,7 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
                        sqlite3_stmt **ret, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(reader->db, sql, -1, &stmt, NULL);
+    int code = sql ? sqlite3_prepare_v2(reader->db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 
     if (code != SQLITE_OK)
         return rps_reader_error(reader, code, err);

@@ -5,16 +5,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "database.h"
 #include "period.h"
 #include "system.h"
 #include "writer.h"
+#include "rpistat/arena.h"
 #include "rpistat/text.h"
 #include "rpistat/plan.h"
 
 struct reconstruct {
+    struct rps_arena *arena;
     struct rps_reader *reader;
     int64_t run_id;
     int code; /* SQLite code of the first failure, after which nothing is done */
@@ -143,7 +144,7 @@ static void rebuild_metrics(struct reconstruct *r)
 
     if (r->code != SQLITE_OK)
         return;
-    r->without_metrics = rps_reader_plan(r->reader, r->run_id, &plan, &err) < 0;
+    r->without_metrics = rps_reader_plan(r->arena, r->reader, r->run_id, &plan, &err) < 0;
     if (r->without_metrics && rps_error_is_memory(&err))
         r->code = SQLITE_NOMEM;
     change_rows(r,
@@ -152,7 +153,6 @@ static void rebuild_metrics(struct reconstruct *r)
                 0);
     if (r->code == SQLITE_OK && plan)
         r->code = rps_write_run_metrics(r->reader->db, r->run_id, plan);
-    rps_plan_free(plan);
 }
 
 /* --- its periods ------------------------------------------------------------------------------ */
@@ -266,7 +266,8 @@ static void rebuild_sums(struct reconstruct *r)
     if (r->code == SQLITE_OK)
         r->code = rps_period_prepare(db, 1, &r->insert_block);
     if (r->code == SQLITE_OK)
-        r->code = code_of(rps_run_sums(r->reader, r->run_id, &sink, &r->sums, &err), &err);
+        r->code =
+            code_of(rps_run_sums(r->arena, r->reader, r->run_id, &sink, &r->sums, &err), &err);
     change_rows(r, sql_drop_double, 0);
     change_rows(r,
                 "UPDATE event SET count = NULL, estimate = NULL, low = NULL, high = NULL,"
@@ -345,7 +346,7 @@ static void report_what_was_done(struct reconstruct *r, struct rps_findings *fin
 int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
                         struct rps_repair_result *result, struct rps_error *err)
 {
-    struct reconstruct r = {.reader = reader, .run_id = run_id};
+    struct reconstruct r = {.arena = rps_arena_new(), .reader = reader, .run_id = run_id};
     const int is_own = sqlite3_get_autocommit(reader->db);
     int failed = 0;
 
@@ -371,7 +372,7 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
         result->dropped += r.dropped;
         result->runs++;
     }
-    free(r.sums.sum);
+    rps_arena_free(r.arena);
     sqlite3_finalize(r.insert_block);
     return failed;
 }

@@ -87,8 +87,7 @@ static int add_run(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 static int add_runs(struct selection *selection, char *sql, struct rps_error *err)
 {
     size_t before = selection->count;
-    int result = sql ? rps_reader_each(selection->reader, sql, 0, 0, add_run, selection, err)
-                     : rps_error_memory(err);
+    int result = rps_reader_each(selection->reader, sql, 0, 0, add_run, selection, err);
 
     sqlite3_free(sql);
     return result < 0 ? result : selection->count > before;

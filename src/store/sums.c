@@ -2,10 +2,9 @@
  * same code as in a recorder then makes blocks from the rows. */
 #include "findings.h"
 
-#include <stdlib.h>
-
 #include "database.h"
 #include "writer.h"
+#include "rpistat/arena.h"
 
 /* Bits of the slots whose event is measured, per event set. */
 struct measured {
@@ -27,9 +26,9 @@ static int add_measured(void *context, sqlite3_stmt *stmt, struct rps_error *err
 
 struct sums {
     struct rps_rollup *rollup;
-    struct rps_period *block; /* owned; rows of one block, in the order of the sets */
+    struct rps_period *block; /* rows of one block, in the order of the sets */
     int rows;                 /* number of rows in `block` */
-    uint32_t *measured;       /* owned; bits of measured slots, per event set */
+    uint32_t *measured;       /* bits of measured slots, per event set */
     int32_t cpu;
     uint64_t periods; /* number of periods of this CPU */
 };
@@ -74,37 +73,35 @@ static int sum_rows(struct rps_reader *reader, int64_t run_id, struct sums *sums
     return result == 0 && code != SQLITE_OK ? rps_reader_error(reader, code, err) : result;
 }
 
-int rps_run_sums(struct rps_reader *reader, int64_t run_id, const struct rps_rollup_sink *sink,
-                 struct rps_run_sums *ret, struct rps_error *err)
+int rps_run_sums(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                 const struct rps_rollup_sink *sink, struct rps_run_sums *ret,
+                 struct rps_error *err)
 {
     struct sums sums = {0};
     int64_t count = 0;
     size_t sets;
-    int result = 0, code = rps_database_ask(reader->db, &count,
-                                            "SELECT min(count(*), 1024) FROM event_set"
-                                            " WHERE run_id = ?",
-                                            "i", run_id);
+    int result, code = rps_database_ask(reader->db, &count,
+                                        "SELECT min(count(*), 1024) FROM event_set"
+                                        " WHERE run_id = ?",
+                                        "i", run_id);
 
     *ret = (struct rps_run_sums){.end_ns = -1, .set_count = (int)count};
     if (code != SQLITE_OK)
         return rps_reader_error(reader, code, err);
     sets = (size_t)count + 1;
-    ret->sum = calloc(sets, sizeof(*ret->sum));
-    sums.measured = calloc(sets, sizeof(*sums.measured));
-    sums.block = calloc(sets, sizeof(*sums.block));
+    ret->sum = rps_arena_get(arena, sets, sizeof(*ret->sum));
+    sums.measured = rps_arena_get(arena, sets, sizeof(*sums.measured));
+    sums.block = rps_arena_get(arena, sets, sizeof(*sums.block));
     sums.rollup = rps_rollup_new(ret->set_count, sink);
-    if (!ret->sum || !sums.measured || !sums.block || !sums.rollup)
-        result = rps_error_memory(err);
-    if (result == 0)
-        result = rps_reader_each(reader,
-                                 "SELECT set_no, slot FROM event WHERE run_id = ?1"
-                                 " AND state = 'measured'",
-                                 run_id, 0, add_measured,
-                                 &(struct measured){sums.measured, ret->set_count}, err);
+    if (!sums.rollup)
+        return rps_error_memory(err);
+    result = rps_reader_each(reader,
+                             "SELECT set_no, slot FROM event WHERE run_id = ?1"
+                             " AND state = 'measured'",
+                             run_id, 0, add_measured,
+                             &(struct measured){sums.measured, ret->set_count}, err);
     if (result == 0)
         result = sum_rows(reader, run_id, &sums, ret, err);
     rps_rollup_free(sums.rollup);
-    free(sums.block);
-    free(sums.measured);
     return result;
 }

@@ -701,8 +701,8 @@ static void load(struct rps_reader *reader, int64_t run_id, struct recording *re
     size_t room = 1024;
     int result;
 
-    must_do(rps_reader_run(reader, run_id, &ret->run, &err), &err);
-    must_do(rps_reader_plan(reader, run_id, &ret->plan, &err), &err);
+    must_do(rps_reader_run(rps_arena_new(), reader, run_id, &ret->run, &err), &err);
+    must_do(rps_reader_plan(ret->run.arena, reader, run_id, &ret->plan, &err), &err);
     must_do(rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, 0, &err), &err);
     ret->count = 0;
     ret->period = must(malloc(room * sizeof(*ret->period)));
@@ -719,8 +719,7 @@ static void load(struct rps_reader *reader, int64_t run_id, struct recording *re
 static void unload(struct recording *recording)
 {
     free(recording->period);
-    rps_plan_free(recording->plan);
-    rps_run_free(&recording->run);
+    rps_arena_free(recording->run.arena);
 }
 
 static struct event_score *event_score(struct recorded *all, const char *spec)

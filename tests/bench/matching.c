@@ -373,13 +373,14 @@ static size_t phases_alone(const struct phase_series *series)
 {
     const struct rps_phases_options options = {0};
     struct rps_found_phases found;
+    struct rps_arena *arena = rps_arena_new();
     struct rps_error err;
     size_t count;
 
-    if (rps_phases_find(&series->signals, &options, &found, &err) < 0)
+    if (rps_phases_find(arena, &series->signals, &options, &found, &err) < 0)
         die(&err);
     count = rps_phase_levels_shown(&found.levels)->count;
-    rps_found_phases_free(&found);
+    rps_arena_free(arena);
     return count;
 }
 
@@ -421,6 +422,7 @@ static void try_program(const struct change *change, enum phase_noise noise, uin
     const struct rps_phases_options options = {0};
     struct version version[2];
     struct phase_series series[2];
+    struct rps_arena *arena = rps_arena_new();
     struct rps_joint joint;
     struct rps_error err;
 
@@ -429,11 +431,12 @@ static void try_program(const struct change *change, enum phase_noise noise, uin
     change->make(&version[1], change->by, &seed);
     for (int side = 0; side < 2; side++)
         run_program(&version[side], noise, &seed, &series[side]);
-    if (rps_joint_find((const struct rps_signals *const[]){&series[0].signals, &series[1].signals},
+    if (rps_joint_find(arena,
+                       (const struct rps_signals *const[]){&series[0].signals, &series[1].signals},
                        2, &options, &joint, &err) < 0)
         die(&err);
     judge(version, series, &joint, figures);
-    rps_joint_free(&joint);
+    rps_arena_free(arena);
     phase_series_free(&series[0]);
     phase_series_free(&series[1]);
 }

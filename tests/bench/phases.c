@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rpistat/arena.h"
 #include "phase_score.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
@@ -146,11 +147,12 @@ static double detect(const struct options *options, const struct phase_series *s
     const struct rps_phases_options find = {.detect = options->detect,
                                             .level.fine = !options->shown};
     struct rps_found_phases answer = {0};
+    struct rps_arena *arena = rps_arena_new();
     const struct rps_phases *found;
     struct rps_error err;
     double begin = cpu_s(), end;
 
-    if (rps_phases_find(&series->signals, &find, &answer, &err) < 0) {
+    if (rps_phases_find(arena, &series->signals, &find, &answer, &err) < 0) {
         fprintf(stderr, "phases: %s\n", err.message);
         exit(1);
     }
@@ -160,7 +162,7 @@ static double detect(const struct options *options, const struct phase_series *s
         for (size_t i = found->phase[k].first; i <= found->phase[k].last; i++)
             /* label as displayed by rpistat */
             label[i] = answer.details.is_drifting ? 0 : found->phase[k].label;
-    rps_found_phases_free(&answer);
+    rps_arena_free(arena);
     return end - begin;
 }
 

@@ -142,7 +142,7 @@ class Place(Folder):
         os.mkdir(self / "bin")
         os.makedirs(self / "config/rpistat")
         self.write("config/rpistat/config", "order = fixed\nfrequency = 997\n")  # the programs are short
-        for name in ("program", "spin", "server", "old", "new", "bin/plot", "bin/ninja"):
+        for name in ("program", "spin", "server", "old", "new", "bin/plot", "bin/ninja", "bin/node"):
             self.write(name, PROGRAM, 0o755)
         os.symlink(RPISTAT, self / "bin/rpistat")
         os.symlink(BUILD, self / "build")

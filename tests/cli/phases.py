@@ -598,13 +598,13 @@ def test_no_order():
 def test_largest_classes():
     """the first lines of the report list the classes with most time, in the order of their letters"""
     with Folder() as folder:
-        folder.write("eight.sim", SCRIPT.split("phase calm 8s")[0] + "".join(
-            "phase p%d %ds instructions=%dM\n" % (k, seconds, 20 * 2 ** k)
-            for k, seconds in enumerate((4, 5, 9, 4, 10, 8, 12, 11))))
-        expect(folder.call("record", "-q", "--pmu", "sim:eight.sim", "-e", "instructions,r0b"), 0)
+        folder.write("twelve.sim", SCRIPT.split("phase calm 8s")[0] + "".join(
+            "phase p%d %ds instructions=%dM\n" % (k, seconds, 20 * 1.55 ** k)
+            for k, seconds in enumerate((4, 5, 9, 4, 10, 8, 12, 11, 6, 7, 5, 13))))
+        expect(folder.call("record", "-q", "--pmu", "sim:twelve.sim", "-e", "instructions,r0b"), 0)
         report = " ".join(expect(folder.call("report"), 0).stdout.split())
-    assert "Phases: 8 in 8 classes; time per class: B 5.0 s, C 9.0 s, E 10.0 s, F 8.0 s, G 12.0 s, H 11.0 s, " \
-        "2 more classes" in report, report[:600]
+    assert "Phases: 12 in 12 classes; time per class: B 5.0 s, C 9.0 s, E 10.0 s, F 8.0 s, G 12.0 s, H 11.0 s, " \
+        "I 6.0 s, J 7.0 s, K 5.0 s, L 13.0 s, 2 more classes" in report, report[:600]
 
 
 def test_nested_loops():

@@ -32,13 +32,13 @@ static void detect(const struct rps_csv_signals *table)
                                       .profile = &profile,
                                       .component_signal = name};
     struct rps_document document = {.arena = rps_arena_new()};
-    struct rps_signals even = rps_csv_signals_even(&table->signals);
+    struct rps_signals even = rps_csv_signals_even(document.arena, &table->signals);
     struct rps_error err;
 
     fuzz_expect(name != NULL, "out of memory");
     for (size_t i = 0; i < table->signals.signal_count; i++)
         name[i] = table->name[i];
-    if (rps_detect(&even, &options, &phases, &details, &err) == 0) {
+    if (rps_detect(document.arena, &even, &options, &phases, &details, &err) == 0) {
         profile =
             rps_profile_signals(document.arena, &table->signals, name, table->rows_per, &phases);
         if (rps_components_find(document.arena, &table->signals, 3, &components, &err) == 0)
@@ -48,8 +48,6 @@ static void detect(const struct rps_csv_signals *table)
             rps_document_write(&document, fuzz_sink(), format, 0);
     }
     rps_arena_free(document.arena);
-    rps_phases_free(&phases);
-    rps_signals_free(&even);
     free(name);
 }
 

@@ -31,10 +31,8 @@ static void read_notes(struct rps_reader *reader, int64_t run_id)
     struct rps_error err;
     char title[256];
 
-    rps_run_init(&run);
-    if (rps_reader_run(reader, run_id, &run, &err) == 0)
+    if (rps_reader_run(arena, reader, run_id, &run, &err) == 0)
         fuzz_expect_printable(rps_run_title(title, sizeof(title), &run));
-    rps_run_free(&run);
     rps_reader_summary(reader, run_id, &summary, &err);
     rps_reader_marks(arena, reader, run_id, &notes, &err);
     rps_reader_gaps(arena, reader, run_id, &notes, &err);
@@ -140,11 +138,9 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
     for (const struct rps_export_format *const *format = rps_code_hooks.formats; *format; format++)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
-    if (rps_run_phases_get(reader, run_id, &stored, NULL, &err) > 0)
-        rps_phase_levels_free(&stored);
-    if (rps_run_phases_detect(&at, 1, &phases, &found, &err) == 0)
-        rps_run_phases_free(&found);
     arena = rps_arena_new();
+    rps_run_phases_get(arena, reader, run_id, &stored, NULL, &err);
+    rps_run_phases_detect(arena, &at, 1, &phases, &found, &err);
     rps_run_components_find(arena, &at, &phases, 3, &components, &err);
     rps_arena_free(arena);
     draw(reader, run_id, picture);
@@ -178,7 +174,6 @@ static void compare(struct rps_reader *reader, const char *path, const int64_t *
         free(text);
         rps_document_write(&document, fuzz_sink(), RPS_FORMAT_JSON, 0);
     }
-    rps_comparison_free(&comparison);
     rps_arena_free(document.arena);
 }
 

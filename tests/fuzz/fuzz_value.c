@@ -18,7 +18,7 @@ static void parse(const char *text)
     uint64_t number;
     int64_t ns;
     double real;
-    int *list = NULL;
+    struct rps_arena *arena = rps_arena_new();
 
     if (rps_parse_uint64("--n", text, 3, 1000, &number, &err) == 0)
         fuzz_expect(number >= 3 && number <= 1000, "a number lies outside its limits");
@@ -30,10 +30,9 @@ static void parse(const char *text)
         fuzz_expect(ns >= 0, "a duration is negative");
     else
         fuzz_expect_sentence(&err);
-    if (rps_cpus_parse(text, &cpus, &list, &err) == 0)
-        free(list);
-    else
+    if (rps_cpus_parse(arena, text, &cpus, &err) < 0)
         fuzz_expect_sentence(&err);
+    rps_arena_free(arena);
     rps_phase_label_parse(text);
 }
 

@@ -366,7 +366,7 @@ static void detected(struct fixture *fixture, struct rps_phases *level, size_t c
     if (rps_store_add_detection(fixture->path, fixture->run_id, &detection, &err) < 0)
         fail_msg("%s", err.message);
     for (size_t i = 0; i < count; i++)
-        rps_phases_free(&level[i]);
+        free(level[i].phase);
 }
 
 void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count)

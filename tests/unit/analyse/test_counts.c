@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "analyse/counts.h"
+#include "support/arena.h"
 #include "analyse/levels_tree.h"
-#include "rpistat/arena.h"
 #include "rpistat/joint.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
@@ -69,12 +69,11 @@ static struct rps_phases find(struct rps_signals *signals)
     struct rps_phases *shown, phases;
     struct rps_error err;
 
-    if (rps_phases_find(signals, &usual, &found, &err) < 0)
+    if (rps_phases_find(arena, signals, &usual, &found, &err) < 0)
         fail_msg("%s", err.message);
     shown = rps_phase_levels_shown(&found.levels);
     phases = *shown;
     *shown = (struct rps_phases){0};
-    rps_found_phases_free(&found);
     return phases;
 }
 
@@ -86,7 +85,6 @@ static void check(struct rps_phases *phases, const size_t *first, const char *la
         assert_in_range(phases->phase[k].first, phases->phase[k].earliest, phases->phase[k].latest);
         assert_true(labels[k] == '?' || phases->phase[k].label == labels[k] - 'A');
     }
-    rps_phases_free(phases);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -125,7 +123,6 @@ static void test_the_cost_of_counts(void **state)
 {
     struct series series = {.state = 1};
     struct rps_signals signals;
-    struct rps_arena *arena = rps_arena_new();
     struct rps_mix mix;
 
     (void)state;
@@ -139,7 +136,6 @@ static void test_the_cost_of_counts(void **state)
             assert_true(fabs(rps_mix_rise(&mix, k, n) - exact) < 1e-7 * (1 + fabs(exact)));
         }
     }
-    rps_arena_free(arena);
     rps_signals_free(&signals);
 }
 
@@ -189,7 +185,6 @@ static void test_hardly_other(void **state)
     assert_int_equal(phases.count, 400);
     for (size_t k = 0; k < phases.count; k++)
         assert_int_equal(phases.phase[k].label, k % 2);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -228,7 +223,6 @@ static void test_chance_makes_no_phase(void **state)
         phases = find(&signals);
         if (phases.count != 1)
             fail_msg("seed %d: %zu phases", (int)seed, phases.count);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
 }
@@ -268,10 +262,9 @@ static void test_gaps(void **state)
     signals.broken = calloc(200, 1);
     assert_non_null(signals.broken);
     signals.broken[90] = RPS_BROKEN_GAP;
-    assert_int_equal(rps_phases_find(&signals, &fine, &found, &err), 0);
+    assert_int_equal(rps_phases_find(arena, &signals, &fine, &found, &err), 0);
     assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 2);
     assert_int_equal(rps_phase_levels_shown(&found.levels)->phase[1].first, first[1]);
-    rps_found_phases_free(&found);
     rps_signals_free(&signals);
 }
 
@@ -317,7 +310,6 @@ static void test_short_iterations(void **state)
     signals = end(&series, 1);
     phases = find(&signals);
     check_loop(&phases, 25);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -335,12 +327,11 @@ static void test_short_iterations_of_two_runs(void **state)
     add_loop(&second, 20);
     run[0] = end(&first, 1);
     run[1] = end(&second, 1);
-    assert_int_equal(rps_joint_find((const struct rps_signals *const[]){&run[0], &run[1]}, 2, &fine,
-                                    &joint, &err),
+    assert_int_equal(rps_joint_find(arena, (const struct rps_signals *const[]){&run[0], &run[1]}, 2,
+                                    &fine, &joint, &err),
                      0);
     check_loop(&joint.run[0], 25);
     check_loop(&joint.run[1], 20);
-    rps_joint_free(&joint);
     rps_signals_free(&run[0]);
     rps_signals_free(&run[1]);
 }
@@ -454,7 +445,6 @@ static void test_ramps(void **state)
         assert_int_equal(phases.phase[1].trend, -phases.phase[3].trend);
         assert_int_not_equal(phases.phase[1].label, phases.phase[3].label);
         assert_int_equal(phases.phase[0].label, phases.phase[4].label);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
 }
@@ -467,10 +457,8 @@ static void test_a_step_beside_a_ramp(void **state)
     (void)state;
     assert_true(phases.count >= 3);
     assert_int_equal(phases.phase[phases.count - 1].first, 110);
-    rps_phases_free(&phases);
     phases = found_beside_ramp(1.4, 1.45, 1.4);
     assert_int_equal(phases.count, 1);
-    rps_phases_free(&phases);
 }
 
 /* Return the number of phases of 600 observations of one mix, in which a signal is high in the
@@ -491,7 +479,6 @@ static size_t count_with_start(size_t length, int is_fault, int is_memory)
         signals.value[i] = i < length ? 9 : 1;
     phases = find(&signals);
     count = phases.count;
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
     return count;
 }
@@ -524,7 +511,7 @@ static void check_memory(const struct mix *const *mix, const double *memory, int
     signals.memory_signal = 1;
     for (size_t i = 0; i < signals.count; i++)
         signals.value[i] = memory[i / 60];
-    assert_int_equal(rps_joint_find((const struct rps_signals *const[]){&signals, &signals},
+    assert_int_equal(rps_joint_find(arena, (const struct rps_signals *const[]){&signals, &signals},
                                     (size_t)runs, &usual, &joint, &err),
                      0);
     for (int r = 0; r < runs; r++) {
@@ -532,7 +519,6 @@ static void check_memory(const struct mix *const *mix, const double *memory, int
         for (size_t k = 0; k < joint.run[r].count; k++)
             assert_int_equal(joint.run[r].phase[k].label, labels[k] - 'A');
     }
-    rps_joint_free(&joint);
     rps_signals_free(&signals);
 }
 
@@ -559,7 +545,6 @@ static void test_mixed_blocks(void **state)
                                 {.first = 5, .last = 9, .confidence = 1}};
     const struct rps_phases fine = {.count = 3, .phase = phase};
     static const double inside[] = {1, 2, 3}, all[] = {3, 2, 5};
-    struct rps_arena *arena = rps_arena_new();
     struct series series = {.state = 2};
     struct rps_moments3 *moments;
     struct rps_signals signals;
@@ -585,7 +570,6 @@ static void test_mixed_blocks(void **state)
             assert_true(fabs(moments[tree.width - 1].weight - weight) < 1e-9);
         }
     }
-    rps_arena_free(arena);
     rps_signals_free(&signals);
 }
 
@@ -611,5 +595,5 @@ int main(void)
         cmocka_unit_test(test_mixed_blocks),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "detect_series.h"
+#include "support/arena.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
 
@@ -24,13 +25,12 @@ static struct rps_phases detect_with(const struct rps_signals *signals,
     struct rps_error err = {""};
     uint64_t next = 0;
 
-    if (rps_phases_find(signals, &all, &found, &err) < 0)
+    if (rps_phases_find(arena, signals, &all, &found, &err) < 0)
         fail_msg("%s", err.message);
     details = found.details;
     finest = rps_phase_levels_shown(&found.levels);
     phases = *finest;
     *finest = (struct rps_phases){0};
-    rps_found_phases_free(&found);
     assert_true(phases.count > 0);
     for (size_t k = 0; k < phases.count; k++) {
         const struct rps_phase *phase = &phases.phase[k];
@@ -78,7 +78,6 @@ static void expect_one(const struct rps_signals *signals)
     assert_int_equal(phases.label_count, 1);
     assert_int_equal(phases.phase[0].label, 0);
     assert_true(phases.phase[0].confidence >= 1);
-    rps_phases_free(&phases);
 }
 
 /* --- what is there ---------------------------------------------------------------------------- */
@@ -98,7 +97,6 @@ static void phases_come_back(void **state)
         assert_true(phases.phase[k].label_confidence > 0.9);
         assert_true(phases.phase[k].latest - phases.phase[k].earliest <= 2);
     }
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -113,7 +111,6 @@ static void weak_change(void **state)
     expect_phases(&phases, "AB", 300, 25);
     assert_true(phases.phase[1].latest - phases.phase[1].earliest >= 4);
     assert_true(phases.phase[1].earliest <= 300 && phases.phase[1].latest >= 300);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -125,7 +122,6 @@ static void twenty_rows(void **state)
 
     (void)state;
     expect_phases(&phases, "AB", 10, 0);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -139,7 +135,6 @@ static void without_noise(void **state)
     (void)state;
     expect_phases(&phases, "ABAB", 25, 0);
     assert_int_equal(phases.outlier_count, 0);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -156,7 +151,6 @@ static void ramp(void **state)
     phases = detect(&signals);
     expect_phases(&phases, "AB", 200, 25);
     assert_true(details.linear);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -185,7 +179,6 @@ static void curve(void **state)
         signals = series_levels(levels, 6, 1000, 2, 1, seed);
         phases = detect(&signals);
         expect_phases(&phases, "ABCDEF", 1000, 2);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
 }
@@ -227,7 +220,6 @@ static void slow_loop(void **state)
         assert_true(fabs((double)phases.phase[k].first - change[k]) <= 1);
     }
     assert_in_range(phases.phase[phases.count - 2].turn, 55, 60);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -263,7 +255,6 @@ static void mixed_blocks(void **state)
     for (size_t k = 0; k < phases.count; k++)
         short_count += phases.phase[k].last == phases.phase[k].first;
     assert_int_equal(short_count, 1);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -286,8 +277,6 @@ static void exact_agrees(void **state)
     }
     assert_true(objective >= details.objective - 1e-6 * fabs(details.objective));
     assert_true(objective <= details.objective + 2e-3 * fabs(details.objective));
-    rps_phases_free(&slow);
-    rps_phases_free(&quick);
     rps_signals_free(&signals);
 }
 
@@ -317,7 +306,6 @@ static size_t count_changes(const struct rps_signals *signals)
     struct rps_phases phases = detect(signals);
     size_t changes = details.is_drifting ? 0 : phases.count - 1;
 
-    rps_phases_free(&phases);
     return changes;
 }
 
@@ -339,7 +327,6 @@ static void sparse_counts_have_no_phases(void **state)
         phases = detect(&signals);
         false_runs += phases.count > 1;
         assert_true(phases.outlier_count < 10);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
     assert_true(false_runs <= 1);
@@ -361,7 +348,6 @@ static void one_of_many_steps(void **state)
         assert_int_equal(phases.count, 2);
         assert_int_equal(phases.phase[1].first, 500);
         assert_false(details.is_drifting);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
 }
@@ -423,11 +409,11 @@ static void long_square_wave(void **state)
     (void)state;
     for (size_t i = 0; i < 150000; i++)
         signals.value[i] = i / 3000 % 2 ? 5 : 0;
-    rps_signals_floor_noise(&signals);
+    rps_signals_floor_noise(arena, &signals);
     phases = detect(&signals);
     assert_int_equal(phases.count, 50);
     assert_false(details.is_drifting);
-    rps_phases_free(&phases);
+    signals.noise_floor = NULL; /* it is in the arena */
     rps_signals_free(&signals);
 }
 
@@ -486,7 +472,6 @@ static void outlier_is_no_phase(void **state)
         assert_int_equal(phases.count, 1);
         assert_int_equal(phases.outlier_count, 1);
         assert_int_equal(phases.outlier[0], at);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
 }
@@ -508,7 +493,6 @@ static void nothing_varies(void **state)
     signals.broken[40] = 1; /* a boundary independent of the signals */
     phases = detect(&signals);
     expect_phases(&phases, "AA", 40, 0);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -539,7 +523,6 @@ static void dense_changes(void **state)
         }
         phases = detect(&signals);
         found += phases.count;
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
     assert_true(found * 10 > shown * 9 && found <= shown);
@@ -570,7 +553,6 @@ static void a_short_phase_is_no_outliers(void **state)
     assert_int_equal(phases.phase[1].last, 211);
     assert_int_equal(phases.outlier_count, 1);
     assert_int_equal(phases.outlier[0], 300);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -595,10 +577,10 @@ static void nothing_at_all(void **state)
     struct rps_error err = {""};
 
     (void)state;
-    assert_int_equal(rps_detect(&signals, &none, &phases, NULL, &err), RPS_FAILED);
+    assert_int_equal(rps_detect(arena, &signals, &none, &phases, NULL, &err), RPS_FAILED);
     assert_non_null(strstr(err.message, "no observations"));
     signals.count = 5;
-    assert_int_equal(rps_detect(&signals, &none, &phases, NULL, &err), RPS_FAILED);
+    assert_int_equal(rps_detect(arena, &signals, &none, &phases, NULL, &err), RPS_FAILED);
     assert_non_null(strstr(err.message, "no metrics"));
     assert_null(phases.phase);
 }
@@ -621,7 +603,6 @@ static void taking_turns(void **state)
     }
     phases = detect(&signals);
     expect_phases(&phases, "ABAB", 100, 4);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -647,7 +628,6 @@ static void unseen_boundary(void **state)
     assert_true(phases.phase[1].earliest <= 46 && phases.phase[1].latest >= 54);
     assert_true(phases.phase[1].first >= 46 && phases.phase[1].first <= 54);
     assert_int_equal(phases.outlier_count, 0);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -665,7 +645,6 @@ static void weights_count(void **state)
         signals.weight[i] = i % 2 ? 1 : 0.1F;
     phases = detect(&signals);
     expect_phases(&phases, "AB", 40, 1);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -685,7 +664,6 @@ static void gaps_are_boundaries(void **state)
     assert_true(phases.phase[2].confidence > .99);
     assert_int_equal(phases.phase[1].earliest, 50);
     assert_int_equal(phases.phase[1].latest, 50);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -713,8 +691,6 @@ static void copies_count_once(void **state)
     assert_int_equal(first.count, 2);
     assert_int_equal(second.count, 2);
     assert_int_equal(second.phase[1].first, first.phase[1].first);
-    rps_phases_free(&second);
-    rps_phases_free(&first);
     rps_signals_free(&many);
     rps_signals_free(&one);
 }
@@ -754,7 +730,6 @@ static void any_unit(void **state)
             signals.value[i] *= units[u];
         phases = detect(&signals);
         expect_phases(&phases, "AB", 50, 0);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
 }
@@ -773,7 +748,6 @@ static void mixed_units(void **state)
     }
     phases = detect(&signals);
     expect_phases(&phases, "AB", 100, 1);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -785,7 +759,6 @@ static void many_signals(void **state)
 
     (void)state;
     expect_phases(&phases, "AB", 10, 0);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -798,14 +771,12 @@ static void resolution_hides(void **state)
 
     (void)state;
     expect_phases(&phases, "ABC", 60, 0);
-    rps_phases_free(&phases);
     signals.resolution = calloc(1, sizeof(*signals.resolution));
     assert_non_null(signals.resolution);
     signals.resolution[0] = 0.5;
     phases = detect(&signals);
     assert_int_equal(phases.count, 2);
     assert_int_equal(phases.phase[1].first, 120);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -826,7 +797,6 @@ static void rarely_seen_signal(void **state)
     signals.resolution[0] = signals.resolution[1] = .1;
     phases = detect(&signals);
     expect_phases(&phases, "ABA", 200, 2);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -844,7 +814,6 @@ static void noise_floor_hides(void **state)
     phases = detect(&signals);
     assert_int_equal(phases.count, 2);
     assert_int_equal(phases.phase[1].first, 120);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -859,9 +828,10 @@ static void noise_floor_by_itself(void **state)
         signals.value[5 + i] = 7;
     }
     signals.value[4] = signals.value[9] = NAN;
-    rps_signals_floor_noise(&signals);
+    rps_signals_floor_noise(arena, &signals);
     assert_true(fabs(signals.noise_floor[0] / 2e299 - 1) < 1e-9);
     assert_true(signals.noise_floor[1] <= 0);
+    signals.noise_floor = NULL; /* it is in the arena */
     rps_signals_free(&signals);
 }
 
@@ -880,7 +850,6 @@ static void period_of_both(void **state)
     phases = detect(&signals);
     assert_int_equal(phases.count, 2);
     assert_true(phases.phase[1].first == 40 || phases.phase[1].first == 41);
-    rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
@@ -894,7 +863,6 @@ static size_t count_with(const struct rps_signals *signals, struct rps_detect_op
     for (size_t k = 0; options.min_length > 0 && k < count; k++)
         assert_true(count == 1 ||
                     phases.phase[k].last - phases.phase[k].first + 1 >= options.min_length);
-    rps_phases_free(&phases);
     return count;
 }
 
@@ -925,8 +893,6 @@ static void twice_the_same(void **state)
         assert_int_equal(first.phase[k].label, second.phase[k].label);
         assert_true(first.phase[k].confidence == second.phase[k].confidence);
     }
-    rps_phases_free(&second);
-    rps_phases_free(&first);
     rps_signals_free(&signals);
 }
 
@@ -949,21 +915,18 @@ static void noise_changes(void **state)
         assert_true(phases.phase[1].label != phases.phase[0].label);
         assert_true(phases.outlier_count < 12);
         assert_int_equal(details.used_signal_count, 1);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
         signals = series_levels(same, 2, 300, 1, 1, seed);
         for (size_t i = 300; i < 600; i += 7)
             signals.value[i] = NAN;
         phases = detect(&signals);
         changes += phases.count - 1;
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
         signals = series_levels(same, 2, 300, 1, 1, seed);
         for (size_t i = 0; i < 600; i++)
             signals.value[i] *= fabs(signals.value[i]);
         phases = detect(&signals);
         changes += phases.count - 1;
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
     assert_int_equal(changes, 0);
@@ -983,10 +946,10 @@ static void constant_between_noise(void **state)
             for (size_t i = 100; i < 200; i++)
                 signals.value[s * 300 + i] = levels[1];
         }
-        rps_signals_floor_noise(&signals);
+        rps_signals_floor_noise(arena, &signals);
         phases = detect(&signals);
         expect_phases(&phases, "ABC", 100, 0);
-        rps_phases_free(&phases);
+        signals.noise_floor = NULL; /* it is in the arena */
         rps_signals_free(&signals);
     }
     (void)state;
@@ -1005,10 +968,10 @@ static void constant_half(void **state)
             for (size_t i = 100; i < 300; i++)
                 signals.value[s * 400 + i] = levels[i / 100];
         }
-        rps_signals_floor_noise(&signals);
+        rps_signals_floor_noise(arena, &signals);
         phases = detect(&signals);
         expect_phases(&phases, "ABCA", 100, 0);
-        rps_phases_free(&phases);
+        signals.noise_floor = NULL; /* it is in the arena */
         rps_signals_free(&signals);
     }
     (void)state;
@@ -1029,7 +992,6 @@ static void step_inside_a_cycle(void **state)
         assert_int_equal(phases.count, step > 0 ? 2 : 1);
         if (step > 0)
             assert_in_range(phases.phase[1].first, 695, 705);
-        rps_phases_free(&phases);
         rps_signals_free(&signals);
     }
     (void)state;
@@ -1051,11 +1013,10 @@ static double cycles_beside_steps(double length, size_t steps)
         signals.value[i] = 9 * sin(2 * M_PI * (double)i / length) + series_normal(&random);
         signals.value[1000 + i] = level[i * (steps + 1) / 1000] + series_normal(&random);
     }
-    if (rps_phases_find(&signals, &options, &found, &err) < 0)
+    if (rps_phases_find(arena, &signals, &options, &found, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(rps_phase_levels_shown(&found.levels)->count, steps + 1);
     cycles = found.wave.turns;
-    rps_found_phases_free(&found);
     rps_signals_free(&signals);
     return cycles;
 }
@@ -1118,5 +1079,5 @@ int main(void)
         cmocka_unit_test(waves_inside_phases),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

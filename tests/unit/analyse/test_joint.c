@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "detect_series.h"
+#include "support/arena.h"
 #include "rpistat/joint.h"
 
 #define SIGNALS 3
@@ -34,7 +35,8 @@ static struct rps_joint find(const struct rps_signals *a, const struct rps_signa
     struct rps_joint joint;
     struct rps_error err;
 
-    if (rps_joint_find((const struct rps_signals *const[]){a, b}, 2, options, &joint, &err) < 0)
+    if (rps_joint_find(arena, (const struct rps_signals *const[]){a, b}, 2, options, &joint, &err) <
+        0)
         fail_msg("%s", err.message);
     assert_int_equal(joint.run_count, 2);
     return joint;
@@ -72,8 +74,6 @@ static void labels_mean_the_same(void **state)
     labels_are(&joint.run[0], "ABACAD");
     labels_are(&joint.run[1], "DACAB");
     assert_int_equal(joint.label_count, 4);
-    rps_joint_free(&joint);
-    rps_joint_free(&joint);
     rps_signals_free(&a);
     rps_signals_free(&b);
 }
@@ -97,7 +97,6 @@ static void a_join_is_at_all_levels(void **state)
             labels_are(&joint.run[0], "ABAC");
             labels_are(&joint.run[1], "CDABA");
         }
-        rps_joint_free(&joint);
     }
     rps_signals_free(&a);
     rps_signals_free(&b);
@@ -122,10 +121,9 @@ static void as_many_as_alone(void **state)
             run[r] = &signals[r];
         }
         for (size_t count = 1; count <= 6; count++) {
-            assert_int_equal(rps_joint_find(run, count, &options, &joint, &err), 0);
+            assert_int_equal(rps_joint_find(arena, run, count, &options, &joint, &err), 0);
             for (size_t r = 0; r < count; r++)
                 assert_int_equal(joint.run[r].count, strlen(programs[p]));
-            rps_joint_free(&joint);
         }
         for (int r = 0; r < 6; r++)
             rps_signals_free(&signals[r]);
@@ -157,7 +155,6 @@ static void loops(void **state)
             assert_int_equal(joint.run[r].phase[3 * turns[n][r] - 1].turn, turns[n][r]);
             rps_signals_free(&series[r]);
         }
-        rps_joint_free(&joint);
     }
 }
 
@@ -179,12 +176,10 @@ static void the_larger_counts(void **state)
     joint = find(&a, &b, &options);
     labels_are(&joint.run[0], "AB");
     labels_are(&joint.run[1], "AB");
-    rps_joint_free(&joint);
     for (size_t s = 0; s < SIGNALS; s++)
         b.noise_floor[s] = 1000;
     joint = find(&a, &b, &options);
     assert_int_equal(joint.run[0].count, 1);
-    rps_joint_free(&joint);
     rps_signals_free(&a);
     rps_signals_free(&b);
 }
@@ -218,7 +213,6 @@ static void distances(void **state)
     assert_true(fabs(joint.distance[0 * 3 + 1] - near / far) < 1e-9);
     assert_true(fabs(joint.distance[1 * 3 + 0] - near / far) < 1e-9);
     assert_true(joint.distance[2 * 3 + 2] == 0);
-    rps_joint_free(&joint);
     rps_signals_free(&a);
     rps_signals_free(&b);
 }
@@ -242,14 +236,13 @@ static void short_runs(void **state)
                 signals[r].value[i] = NAN;
             run[r] = &signals[r];
         }
-        assert_int_equal(rps_joint_find(run, count, &options, &joint, &err), 0);
+        assert_int_equal(rps_joint_find(arena, run, count, &options, &joint, &err), 0);
         for (size_t r = 0; r < count; r++) {
             check_whole(&joint.run[r], signals[r].count);
             rps_signals_free(&signals[r]);
         }
         for (int i = 0; i < joint.label_count * joint.label_count; i++)
             assert_true(joint.distance[i] >= 0 && joint.distance[i] <= 1);
-        rps_joint_free(&joint);
     }
 }
 
@@ -264,7 +257,7 @@ static void a_size_that_no_level_has(void **state)
     struct rps_error err;
 
     (void)state;
-    assert_int_equal(rps_joint_find(run, 2, &options, &joint, &err), RPS_USAGE);
+    assert_int_equal(rps_joint_find(arena, run, 2, &options, &joint, &err), RPS_USAGE);
     assert_string_equal(err.message, "no level has 9 phases; choose at most 2");
     rps_signals_free(&a);
     rps_signals_free(&b);
@@ -280,5 +273,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests_name("joint", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("joint", tests, open_arena, close_arena);
 }

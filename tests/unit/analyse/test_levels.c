@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "detect_series.h"
+#include "support/arena.h"
 #include "draw_name.h"
 #include "rpistat/levels.h"
 #include "rpistat/phases.h"
@@ -70,8 +71,7 @@ static struct rps_levels levels_of(const char *letters)
     struct rps_phases fine = phases_of(letters);
     struct rps_levels levels;
 
-    levels = rps_levels_find(&signals, &fine);
-    rps_phases_free(&fine);
+    levels = rps_levels_find(arena, &signals, &fine);
     rps_signals_free(&signals);
     return levels;
 }
@@ -127,13 +127,10 @@ static void edges_make_no_kind(void **state)
                     i % 4 == s ? 20 * kind[k] + series_normal(&random) : NAN;
         }
     }
-    levels = rps_levels_find(&signals, &fine);
+    levels = rps_levels_find(arena, &signals, &fine);
     found = rps_levels_phases(&levels, levels.count - 1, &rows);
     assert_int_equal(found.count, STRETCHES);
     assert_int_equal(found.label_count, 3);
-    rps_phases_free(&found);
-    rps_levels_free(&levels);
-    rps_phases_free(&fine);
     rps_signals_free(&signals);
 }
 
@@ -151,7 +148,6 @@ static void check_level(const struct rps_levels *levels, size_t at, const char *
         assert_int_equal(phases.phase[k].last + 1, boundary[k + 1] * LENGTH);
         assert_true(phases.phase[k].label_confidence > .5);
     }
-    rps_phases_free(&phases);
 }
 
 /* Each of three long segments alternates between two letters, so that the segments differ in mean
@@ -166,7 +162,6 @@ static void a_level_is_what_stays_alike(void **state)
     check_level(&levels, 0, "A", whole);
     assert_int_equal(levels.level[levels.count - 1].stretches, 18);
     check_level(&levels, at_of(&levels, 3), "ABA", coarse);
-    rps_levels_free(&levels);
 }
 
 /* Every boundary of a level exists in the next level, and the loss falls from 1 to 0. */
@@ -196,9 +191,7 @@ static void levels_are_nested(void **state)
         }
         assert_int_equal(kept, at > 0 ? levels.level[at - 1].stretches : 0);
         assert_true(at == 0 || levels.level[at].lost < levels.level[at - 1].lost);
-        rps_phases_free(&phases);
     }
-    rps_levels_free(&levels);
 }
 
 /* If all phases differ, all are shown. If there are many phases, a readable number is shown. */
@@ -210,24 +203,20 @@ static void the_usual_level_can_be_read(void **state)
 
     (void)state;
     check_level(&levels, levels.usual, "ABCA", four);
-    rps_levels_free(&levels);
     for (int k = 0; k < 24; k++) /* four iterations of two inner loops: 240 phases fit in six
                                     rows */
         strcat(many, k % 6 < 3 ? "AaAaAaAaAa" : "CcCcCcCcCc");
     levels = levels_of(many);
     assert_int_equal(levels.level[levels.usual].stretches, 240);
     assert_int_equal(levels.level[levels.usual].rows, 6);
-    rps_levels_free(&levels);
     many[0] = '\0'; /* all phases differ equally: more than one is shown */
     for (size_t k = 0; k < 48; k++)
         strncat(many, &"ABCDBDACADBC"[k * 5 % 12], 1);
     levels = levels_of(many);
     assert_in_range(levels.level[levels.usual].stretches, 2, RPS_LEVELS_READABLE);
-    rps_levels_free(&levels);
     levels = levels_of("A");
     assert_int_equal(levels.count, 1);
     assert_int_equal(levels.usual, 0);
-    rps_levels_free(&levels);
 }
 
 /* A few classes that recur often in random order are shown. Classes that do not recur are not
@@ -253,7 +242,6 @@ static void a_few_kinds_are_read_instead(void **state)
         assert_int_equal(levels.level[levels.count - 1].stretches, cases[i].count);
         assert_int_equal(levels.level[levels.usual].stretches > RPS_LEVELS_READABLE,
                          cases[i].are_read);
-        rps_levels_free(&levels);
     }
 }
 
@@ -268,13 +256,10 @@ static void what_is_not_seen_sets_apart(void **state)
     (void)state;
     for (size_t i = 3 * LENGTH; i < 5 * LENGTH; i++)
         signals.value[i] = signals.value[signals.count + i] = NAN;
-    levels = rps_levels_find(&signals, &fine);
+    levels = rps_levels_find(arena, &signals, &fine);
     phases = phases_at(&levels, at_of(&levels, 3));
     assert_int_equal(phases.phase[1].first, 3 * LENGTH);
     assert_int_equal(phases.phase[2].first, 5 * LENGTH);
-    rps_phases_free(&phases);
-    rps_levels_free(&levels);
-    rps_phases_free(&fine);
     rps_signals_free(&signals);
 }
 
@@ -303,10 +288,8 @@ static void outliers_alone_are_a_kind(void **state)
     assert_non_null(fine.outlier);
     for (; fine.outlier_count < LENGTH; fine.outlier_count++)
         fine.outlier[fine.outlier_count] = 6 * LENGTH + fine.outlier_count;
-    levels = rps_levels_find(&signals, &fine);
+    levels = rps_levels_find(arena, &signals, &fine);
     check_level(&levels, at_of(&levels, 5), "ABACA", boundary);
-    rps_levels_free(&levels);
-    rps_phases_free(&fine);
     rps_signals_free(&signals);
 }
 
@@ -374,7 +357,7 @@ static void label_sampled(struct rps_signals *signals, const char *letters, char
     for (size_t k = 0; k < fine.count; k++)
         fine.phase[k] =
             (struct rps_phase){.first = k * each, .last = (k + 1) * each - 1, .confidence = 1};
-    levels = rps_levels_find(signals, &fine);
+    levels = rps_levels_find(arena, signals, &fine);
     phases = phases_at(&levels, levels.count - 1);
     assert_int_equal(phases.count, fine.count);
     *ret_sure = 1;
@@ -383,9 +366,6 @@ static void label_sampled(struct rps_signals *signals, const char *letters, char
         *ret_sure = fmin(*ret_sure, phases.phase[k].label_confidence);
     }
     ret[fine.count] = '\0';
-    rps_phases_free(&phases);
-    rps_levels_free(&levels);
-    rps_phases_free(&fine);
     rps_signals_free(signals);
 }
 
@@ -510,12 +490,10 @@ static void classes_are_shown_with_samples(void **state)
 
         if (has_samples)
             add_samples(&signals);
-        levels = rps_levels_find(&signals, &fine);
+        levels = rps_levels_find(arena, &signals, &fine);
         finest = levels.count - 1;
         assert_int_equal(levels.phases[finest].label_count, 4);
         assert_int_equal(levels.usual == finest, has_samples);
-        rps_levels_free(&levels);
-        rps_phases_free(&fine);
         rps_signals_free(&signals);
     }
 }
@@ -533,7 +511,6 @@ static void a_long_loop_is_folded(void **state)
     assert_true(levels.count > 2);
     assert_int_equal(levels.level[levels.usual].stretches, 1200);
     assert_int_equal(levels.level[levels.usual].rows, 4);
-    rps_levels_free(&levels);
 }
 
 /* A loop of small changes between other phases is shown with its parts, because that takes only one
@@ -554,11 +531,9 @@ static void a_loop_inside_a_phase_is_shown(void **state)
         if (letters[i % signals.count / LENGTH] == 'a')
             signals.value[i] += i < signals.count ? -1.32 : 1.32;
     fine = phases_of(letters);
-    levels = rps_levels_find(&signals, &fine);
+    levels = rps_levels_find(arena, &signals, &fine);
     assert_in_range(levels.level[levels.usual].stretches, 40, 42);
     assert_in_range(levels.level[levels.usual].rows, 4, 9);
-    rps_levels_free(&levels);
-    rps_phases_free(&fine);
     rps_signals_free(&signals);
 }
 
@@ -585,13 +560,10 @@ static void a_nap_is_the_finest(void **state)
         }
     }
     fine.label_count = 3;
-    levels = rps_levels_find(&signals, &fine);
+    levels = rps_levels_find(arena, &signals, &fine);
     phases = phases_at(&levels, at_of(&levels, 4));
     assert_int_equal(phases.phase[2].first, 600);
     assert_int_equal(phases.phase[3].first, 1200);
-    rps_phases_free(&phases);
-    rps_levels_free(&levels);
-    rps_phases_free(&fine);
     rps_signals_free(&signals);
 }
 
@@ -610,13 +582,10 @@ static void a_gap_is_no_evidence(void **state)
         signals.broken[LENGTH] = RPS_BROKEN_GAP;
         for (size_t i = 0; i < 2 * LENGTH; i++)
             signals.value[i] = series_normal(&random) + (seed > 20 && i >= LENGTH ? 3 : 0);
-        levels = rps_levels_find(&signals, &fine);
+        levels = rps_levels_find(arena, &signals, &fine);
         phases = phases_at(&levels, levels.count - 1);
         assert_int_equal(phases.count, 2);
         assert_int_equal(phases.label_count, seed > 20 ? 2 : 1);
-        rps_phases_free(&phases);
-        rps_levels_free(&levels);
-        rps_phases_free(&fine);
         rps_signals_free(&signals);
     }
 }
@@ -630,15 +599,12 @@ static void unsure_boundaries_are_left_out(void **state)
 
     (void)state;
     fine.phase[2].confidence = .49;
-    levels = rps_levels_find(&signals, &fine);
+    levels = rps_levels_find(arena, &signals, &fine);
     phases = phases_at(&levels, levels.count - 1);
     assert_int_equal(phases.count, 3);
     assert_int_equal(phases.phase[1].first, LENGTH);
     assert_int_equal(phases.phase[1].last, 3 * LENGTH - 1);
     assert_int_equal(phases.label_count, 2);
-    rps_phases_free(&phases);
-    rps_levels_free(&levels);
-    rps_phases_free(&fine);
     rps_signals_free(&signals);
 }
 
@@ -670,8 +636,6 @@ static void many_stretches_have_few_labels(void **state)
         assert_int_equal(phases.phase[k].label, *known);
         assert_true(phases.phase[k].label_confidence > .9);
     }
-    rps_phases_free(&phases);
-    rps_levels_free(&levels);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
@@ -711,7 +675,6 @@ static void a_level_is_chosen(void **state)
     assert_int_equal(before, fine);
     assert_int_equal(rps_levels_choose(&levels, &choice, &at, &err), RPS_USAGE);
     assert_non_null(strstr(err.message, "no level has 1000 phases; choose at most "));
-    rps_levels_free(&levels);
 }
 
 static void steps_are_even(void **state)
@@ -732,7 +695,6 @@ static void steps_are_even(void **state)
     }
     assert_int_equal(chosen(&levels, (struct rps_level_choice){.steps = -1}),
                      levels.level[levels.usual - (levels.usual + 11) / 12].stretches);
-    rps_levels_free(&levels);
 }
 
 /* The kept levels are nested, include the shown level, and contain no two fine levels that are
@@ -766,8 +728,6 @@ static void the_levels_worth_keeping(void **state)
             assert_int_equal(kept.level[k].phase[from].first, kept.level[k - 1].phase[i].first);
         }
     }
-    rps_phase_levels_free(&kept);
-    rps_levels_free(&levels);
 }
 
 /* --- from signals to levels ------------------------------------------------------------------- */
@@ -779,7 +739,7 @@ static struct rps_found_phases find(const char *letters, struct rps_level_choice
     struct rps_found_phases found;
     struct rps_error err;
 
-    if (rps_phases_find(&signals, &options, &found, &err) < 0)
+    if (rps_phases_find(arena, &signals, &options, &found, &err) < 0)
         fail_msg("%s", err.message);
     rps_signals_free(&signals);
     return found;
@@ -796,10 +756,8 @@ static void a_loop_is_folded(void **state)
     assert_int_equal(shown->phase[20].turn, 7);
     assert_int_equal(shown->phase[20].part, 3);
     assert_int_equal(shown->phase[21].turn, 0);
-    rps_found_phases_free(&found);
     found = find("ABADCDCBABDADBCBD", (struct rps_level_choice){0});
     assert_false(rps_phases_repeat(rps_phase_levels_shown(&found.levels)));
-    rps_found_phases_free(&found);
 }
 
 /* Find a wave in signals with noise and this resolution. `length` is the wave's length in
@@ -931,10 +889,9 @@ static void a_wave_is_no_multiple(void **state)
 
             signals.value[i] = wave + series_normal(&random);
         }
-        assert_int_equal(rps_phases_find(&signals, &options, &found, &err), 0);
+        assert_int_equal(rps_phases_find(arena, &signals, &options, &found, &err), 0);
         assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 1);
         assert_true(fabs(found.wave.length - (double)cycle) < .5);
-        rps_found_phases_free(&found);
         rps_signals_free(&signals);
     }
     assert_true(fabs(wave_of(100000, 97, 1).length - 97) < .7);
@@ -954,11 +911,10 @@ static void drifting_is_one_phase(void **state)
         struct rps_found_phases found;
         struct rps_error err;
 
-        assert_int_equal(rps_phases_find(&signals, &options, &found, &err), 0);
+        assert_int_equal(rps_phases_find(arena, &signals, &options, &found, &err), 0);
         shown += rps_phase_levels_shown(&found.levels)->count - 1;
         kept += found.details.is_drifting && found.tree_count > 1;
         assert_true(!found.details.is_drifting || found.drifts);
-        rps_found_phases_free(&found);
         rps_signals_free(&signals);
     }
     assert_true(shown <= 2);
@@ -974,7 +930,6 @@ static void a_level_is_asked_for(void **state)
     assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 3);
     assert_int_equal(found.tree[found.tree_shown].stretches, 3);
     assert_int_equal(found.tree[found.tree_count - 1].stretches, 18);
-    rps_found_phases_free(&found);
 }
 
 int main(void)
@@ -1011,5 +966,5 @@ int main(void)
         cmocka_unit_test(a_level_is_asked_for),
     };
 
-    return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("levels", tests, open_arena, close_arena);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "detect_series.h"
+#include "support/arena.h"
 #include "rpistat/collect.h"
 #include "rpistat/phases.h"
 #include "rpistat/plan.h"
@@ -132,7 +133,7 @@ static void check_starts(struct series *series, const uint64_t *start, size_t co
     struct rps_phases phases;
     struct rps_error err;
 
-    if (rps_detect(&collected.signals, &usual_options, &phases, NULL, &err) < 0)
+    if (rps_detect(arena, &collected.signals, &usual_options, &phases, NULL, &err) < 0)
         fail_msg("%s", err.message);
     if (phases.count != count)
         fail_msg("%zu phases are not %zu", phases.count, count);
@@ -141,7 +142,6 @@ static void check_starts(struct series *series, const uint64_t *start, size_t co
             fail_msg("phase %zu begins at %llu, not %llu", i,
                      (unsigned long long)phases.phase[i].first, (unsigned long long)start[i]);
     }
-    rps_phases_free(&phases);
     rps_collected_free(&collected);
 }
 
@@ -415,11 +415,10 @@ static struct rps_phases detect_sampled(struct sampled *sampled)
     table = rps_count_table_make(count, FUNCTIONS + 1, RPS_COUNT_SAMPLE_DIVISOR, sampled->count,
                                  sampled->count_count);
     rps_collected_add_table(&collected, &table);
-    if (rps_phases_find(&collected.signals, &usual_options, &found, &err) < 0)
+    if (rps_phases_find(arena, &collected.signals, &usual_options, &found, &err) < 0)
         fail_msg("%s", err.message);
     phases = *rps_phase_levels_shown(&found.levels);
     *rps_phase_levels_shown(&found.levels) = (struct rps_phases){0};
-    rps_found_phases_free(&found);
     rps_collected_free(&collected);
     free(sampled);
     return phases;
@@ -431,7 +430,6 @@ static void check_one(struct sampled *sampled, uint64_t seed)
 
     if (phases.count != 1)
         fail_msg("seed %llu: %zu phases", (unsigned long long)seed, phases.count);
-    rps_phases_free(&phases);
 }
 
 /* Phases are found if the counts are constant but the running code changes. */
@@ -451,7 +449,6 @@ static void test_functions_make_phases(void **state)
         assert_in_range(phases.phase[k].first + 5, 30 * k, 30 * k + 10);
         assert_int_equal(phases.phase[k].label, k % 3);
     }
-    rps_phases_free(&phases);
 }
 
 /* Chance alone makes no phase in a steady mix of functions. */
@@ -519,5 +516,5 @@ int main(void)
         cmocka_unit_test(test_a_drifting_share_is_one_phase),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

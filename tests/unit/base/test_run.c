@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "rpistat/arena.h"
 
 static void test_init(void **state)
 {
@@ -43,7 +44,7 @@ static void test_command_is_copied(void **state)
 
     (void)state;
     rps_run_init(&run);
-    assert_int_equal(rps_run_set_command(&run, 2, argv), 0);
+    rps_run_set_command(&run, 2, argv);
     first[0] = 'X';
     assert_int_equal(run.argc, 2);
     assert_string_equal(run.argv[0], "first");
@@ -52,7 +53,7 @@ static void test_command_is_copied(void **state)
 
     /* The new command comes from the run's own arguments, so it must be copied before the old one
      * is freed. */
-    assert_int_equal(rps_run_set_command(&run, 1, run.argv + 1), 0);
+    rps_run_set_command(&run, 1, run.argv + 1);
     assert_int_equal(run.argc, 1);
     assert_string_equal(run.argv[0], "second");
     assert_null(run.argv[1]);
@@ -65,9 +66,9 @@ static void test_tags(void **state)
 
     (void)state;
     rps_run_init(&run);
-    assert_int_equal(rps_run_add_tag(&run, "machine", "pi"), 0);
-    assert_int_equal(rps_run_add_tag(&run, "size", "500"), 0);
-    assert_int_equal(rps_run_add_tag(&run, "machine", "pi zero"), 0);
+    rps_run_add_tag(&run, "machine", "pi");
+    rps_run_add_tag(&run, "size", "500");
+    rps_run_add_tag(&run, "machine", "pi zero");
     assert_int_equal(run.tag_count, 2);
     assert_string_equal(run.tag[0].key, "machine");
     assert_string_equal(run.tag[0].value, "pi zero");
@@ -76,22 +77,32 @@ static void test_tags(void **state)
     rps_run_free(&run);
 }
 
-static void test_free_releases_all(void **state)
+static void test_texts_are_in_the_arena(void **state)
 {
     char *argv[] = {(char[]){"a"}, NULL};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run run;
 
     (void)state;
     rps_run_init(&run);
+    run.arena = arena;
     rps_run_set_command(&run, 1, argv);
     rps_run_add_tag(&run, "k", "v");
-    run.folder = strdup("/tmp");
+    assert_ptr_equal(rps_run_arena(&run), arena);
+    rps_arena_free(arena); /* a text outside the arena would be a leak */
+}
+
+static void test_own_arena_is_freed(void **state)
+{
+    struct rps_run run;
+
+    (void)state;
+    rps_run_init(&run);
+    rps_run_add_tag(&run, "k", "v");
     rps_run_free(&run);
-    assert_null(run.argv);
-    assert_null(run.folder);
+    assert_null(run.arena);
     assert_int_equal(run.tag_count, 0);
     rps_run_free(&run);
-    rps_run_free(NULL);
 }
 
 /* Every window of the returned number of periods contains each set the given number of times. A
@@ -120,8 +131,11 @@ static void test_periods_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),         cmocka_unit_test(test_command_is_copied),
-        cmocka_unit_test(test_tags),         cmocka_unit_test(test_free_releases_all),
+        cmocka_unit_test(test_init),
+        cmocka_unit_test(test_command_is_copied),
+        cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_texts_are_in_the_arena),
+        cmocka_unit_test(test_own_arena_is_freed),
         cmocka_unit_test(test_periods_with),
     };
 

@@ -367,7 +367,7 @@ static void groups_of_calls(void **unused)
         {7, 0, 3},  /* function 0 > 3: few samples */
     };
     static const int64_t function[] = {0, 2, 1, 2, 3, 2, -1, 3};
-    static const uint64_t seen[] = {0, 400, 0, 300, 5, 100, 7, 5};
+    static const uint64_t seen[] = {0, 400, 0, 300, 6, 100, 7, 6};
     static const uint64_t few[] = {1, 1, 1, 1, 1, 1, 1, 1};
     static const uint64_t small[] = {0, 400, 0, 90, 60, 100, 7, 5};
     static struct rps_frame frame[5];
@@ -375,7 +375,9 @@ static void groups_of_calls(void **unused)
     int64_t group[8], other[8];
     const struct rps_call_run run[] = {{&of, function, NULL, seen, group},
                                        {&of, function, NULL, few, other}};
+    static const uint64_t all[] = {0, 40, 0, 30, 5, 10, 7, 5};
     const struct rps_call_run with_small = {&of, function, NULL, small, group};
+    const struct rps_call_run all_small = {&of, function, NULL, all, group};
 
     (void)unused;
     assert_int_equal(rps_call_groups_find(run, 1), 3);
@@ -385,7 +387,7 @@ static void groups_of_calls(void **unused)
     assert_int_equal(group[6], -1);
     assert_int_equal(group[7], 0);
     assert_int_equal(group[0], 0);
-    /* Two runs together have enough samples (5 + 1) of 0 > 3 and of 1 > 2 > 3. Both runs have the
+    /* Two runs together have enough samples (6 + 1) of 0 > 3 and of 1 > 2 > 3. Both runs have the
      * same group numbers. */
     assert_int_equal(rps_call_groups_find(run, 2), 5);
     assert_true(group[7] > 0 && group[7] == other[7] && group[1] == other[1]);
@@ -396,6 +398,9 @@ static void groups_of_calls(void **unused)
     assert_int_equal(rps_call_groups_find(&with_small, 1), 1 + 2);
     assert_true(group[2] > 0 && group[2] == group[3] && group[3] == group[4]);
     assert_true(group[1] > 0 && group[1] != group[2]);
+    /* Each has more than 30 % of all samples. */
+    assert_int_equal(rps_call_groups_find(&all_small, 1), 1 + 2);
+    assert_true(group[1] > 0 && group[3] > 0 && group[1] != group[3] && group[2] == 0);
 }
 
 /* An unknown function (0) is divided by its addresses, if it is innermost. Blocks with few samples

@@ -182,8 +182,6 @@ static void test_exact(void **state)
     change = change_of(&comparison, 0, "cpu_use");
     near(change->b, 100, 1e-9);
     needs_remark(&comparison, "rpistat record --repeat 5");
-    rps_comparison_free(&comparison);
-    rps_comparison_free(&comparison);
 }
 
 /* Add runs of one side that vary by a few percent in all counts except cycles. */
@@ -217,7 +215,6 @@ static void check_basis(size_t a_count, size_t b_count, enum rps_change_basis ba
                      RPS_VERDICT_SAME);
     assert_true(change_of(&comparison, 0, "cpi")->adjusted > change_of(&comparison, 0, "cpi")->p);
     assert_false(has_remark(&comparison, "One run per side"));
-    rps_comparison_free(&comparison);
 }
 
 static void test_five_against_five(void **state)
@@ -270,7 +267,6 @@ static void test_corrected(void **state)
     }
     assert_int_equal(tests, 2 + 8 + 9);
     near(adjusted, (double)tests * least, 1e-12);
-    rps_comparison_free(&comparison);
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -322,7 +318,6 @@ static void test_phases(void **state)
     assert_int_equal(rps_comparison_verdict(change_of(&comparison, 1, "cpi")), RPS_VERDICT_SAME);
     assert_int_equal(rps_comparison_verdict(change_of(&comparison, 1, "elapsed")),
                      RPS_VERDICT_SAME);
-    rps_comparison_free(&comparison);
 }
 
 /* A run without the phase is reported, and spent no time in it, so that the classes add up to the
@@ -351,7 +346,6 @@ static void test_phase_that_a_run_lacks(void **state)
     near(change_of(&comparison, 2, "cpi")->ratio, 1 / .9 - 1, .01);
     needs_remark(&comparison,
                  "Run 3: no phase B, so 0 s in it, and left out of its other metrics.");
-    rps_comparison_free(&comparison);
 }
 
 /* With one run per side, nothing is tested. A new phase has no value on the side that lacks the
@@ -384,7 +378,6 @@ static void test_phases_of_two(void **state)
     assert_int_equal(comparison.row[3].a_start_ns, -1);
     assert_int_equal(change_of(&comparison, 3, "cpi")->why, RPS_CHANGE_ABSENT);
     near(change_of(&comparison, 3, "elapsed")->b, 10, .4);
-    rps_comparison_free(&comparison);
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -473,10 +466,8 @@ static void test_functions(void **state)
     assert_int_equal(comparison.row[0].function[0].seconds.why, RPS_CHANGE_SINGLE);
     near(comparison.row[0].function[0].a_share, 4.8 / 8.4, 1e-9);
     near(comparison.row[0].function[0].b_share, 3 / 6.6, 1e-9);
-    rps_comparison_free(&comparison);
     must_compare(&no_samples, &comparison);
     assert_int_equal(comparison.row[0].function_count, 0);
-    rps_comparison_free(&comparison);
 }
 
 /* A side with fewer than 20 samples has no shares, while the other side has shares. */
@@ -489,13 +480,11 @@ static void test_functions_of_few_samples(void **state)
     add_sampled_for(RPS_SIDE_B, "/new/story", 9, 2);
     must_compare(&whole_only, &comparison);
     assert_int_equal(comparison.row[0].function_count, 0);
-    rps_comparison_free(&comparison);
     add_sampled(RPS_SIDE_B, "/new/story", 5);
     must_compare(&whole_only, &comparison);
     assert_int_equal(comparison.row[0].function_count, 2);
     assert_true(isnan(comparison.row[0].function[0].a_share));
     assert_false(isnan(comparison.row[0].function[0].b_share));
-    rps_comparison_free(&comparison);
 }
 
 /* A function with only four samples in all runs is not compared. */
@@ -509,7 +498,6 @@ static void test_functions_of_four_samples(void **state)
     must_compare(&whole_only, &comparison);
     assert_int_equal(comparison.row[0].function_count, 1);
     check_function(&comparison.row[0].function[0], "work", 3, .6, .6);
-    rps_comparison_free(&comparison);
 }
 
 /* A function of a renamed program is compared with the old function. Functions of one name in two
@@ -534,7 +522,6 @@ static void test_functions_of_programs(void **state)
     assert_int_equal(comparison.row[0].function_count, 2);
     check_function(&comparison.row[0].function[0], "work", 3, 4.8, 3);
     assert_string_equal(comparison.row[0].function[0].name.module, "/bin/interchange");
-    rps_comparison_free(&comparison);
     group.choice[1].side = RPS_SIDE_A;
     fixture_write(begin_run(RPS_SIDE_B));
     write_code(&group.fixture[2], "/usr/bin/naive");
@@ -550,7 +537,6 @@ static void test_functions_of_programs(void **state)
     assert_int_equal(comparison.row[0].function_count, 5);
     check_function(&comparison.row[0].function[0], "work", 0, 0, 10);
     assert_string_equal(comparison.row[0].function[0].name.module, "/lib/other");
-    rps_comparison_free(&comparison);
 }
 
 static void test_functions_of_phases(void **state)
@@ -570,7 +556,6 @@ static void test_functions_of_phases(void **state)
     assert_int_equal(comparison.row[1].function[0].seconds.basis, RPS_CHANGE_GROUPS);
     assert_string_equal(comparison.row[2].function[0].name.name, "rest");
     near(comparison.row[2].function[0].seconds.b, 3.6, .2);
-    rps_comparison_free(&comparison);
 }
 
 /* --- remarks and refusals --------------------------------------------------------------------- */
@@ -611,7 +596,6 @@ static void test_remarks(void **state)
     needs_remark(&comparison, "Run 2 (new): no samples, so left out of the functions.");
     assert_int_equal(rps_comparison_figure(&comparison, "branch_miss"), -1);
     assert_int_equal(comparison.row[0].function_count, 0);
-    rps_comparison_free(&comparison);
 }
 
 /* What differs between the environments is said, and what is not known of them. */
@@ -647,7 +631,6 @@ static void compare_environments(int tenths)
         assert_false(has_remark(&comparison, "load by other programs"));
     assert_false(has_remark(&comparison, "Unknown for some runs"));
     assert_false(has_remark(&comparison, "only a part"));
-    rps_comparison_free(&comparison);
 }
 
 /* Others use at most all CPUs. The load during a run of less than one second is unknown. */
@@ -676,7 +659,7 @@ static void test_lacking_build(void **state)
         struct fixture *fixture = begin_run((enum rps_comparison_side)side);
 
         if (side == RPS_SIDE_B)
-            assert_int_equal(rps_run_add_tag(&fixture->run, "part_of", "u"), 0);
+            rps_run_add_tag(&fixture->run, "part_of", "u");
         fixture_write(fixture);
         rps_writer_module(fixture->writer, &file[side]);
         rps_writer_module(fixture->writer, &libc);
@@ -689,7 +672,6 @@ static void test_lacking_build(void **state)
     needs_remark(&comparison, "Unknown for some runs, so not compared: build-ids of the program "
                               "and its libraries.");
     needs_remark(&comparison, "Run 2: only a part of the recorded run");
-    rps_comparison_free(&comparison);
 }
 
 /* The machine may be unknown in a repaired store. */
@@ -711,7 +693,6 @@ static void test_unknown_machine(void **state)
     assert_false(has_remark(&comparison, "Different machines"));
     needs_remark(&comparison, "Unknown for some runs, so not compared: CPU model, build-ids of the "
                               "program and its libraries, load by other programs.");
-    rps_comparison_free(&comparison);
 }
 
 static void refused(const struct rps_comparison_choice *choice, size_t count, int code,
@@ -722,7 +703,6 @@ static void refused(const struct rps_comparison_choice *choice, size_t count, in
 
     assert_int_equal(
         rps_comparison_find(group.arena, choice, count, &whole_only, &comparison, &err), code);
-    rps_comparison_free(&comparison);
     if (!strstr(err.message, part))
         fail_msg("'%s' does not say '%s'", err.message, part);
 }
@@ -800,11 +780,9 @@ static void test_hostile(void **state)
         struct rps_comparison_choice choice[] = {group.choice[i % 4], group.choice[4 + i / 4 % 4]};
 
         rps_comparison_find(group.arena, choice, 2, &options[i / 16], &comparison, &err);
-        rps_comparison_free(&comparison);
     }
     for (int k = 0; k < 2; k++) {
         rps_comparison_find(group.arena, group.choice, 8, &options[k], &comparison, &err);
-        rps_comparison_free(&comparison);
     }
 }
 

@@ -67,7 +67,7 @@ static void begin_run(struct pair *pair, int r)
 
     fixture_begin(fixture, "arm1176");
     fixture_write(fixture);
-    run->phases.phase = calloc(PHASES, sizeof(*run->phases.phase));
+    run->phases.phase = rps_arena_get(arena, PHASES, sizeof(*run->phases.phase));
     for (int i = 0; i < story[r].count; i++) {
         struct rps_phase *phase = &run->phases.phase[run->phases.count++];
 
@@ -81,8 +81,7 @@ static void begin_run(struct pair *pair, int r)
     run->reader = fixture->reader;
     run->run_id = fixture->run_id;
     run->side = story[r].side;
-    rps_run_init(&run->run);
-    assert_int_equal(rps_reader_run(run->reader, run->run_id, &run->run, &err), 0);
+    assert_int_equal(rps_reader_run(arena, run->reader, run->run_id, &run->run, &err), 0);
 }
 
 static void add_figure(struct rps_comparison *comparison, enum rps_comparison_kind kind,
@@ -144,8 +143,6 @@ static void begin(struct pair *pair)
 static void end(struct pair *pair)
 {
     for (int r = 0; r < RUNS; r++) {
-        rps_phases_free(&pair->run[r].phases);
-        rps_run_free(&pair->run[r].run);
         fixture_end(&pair->fixture[r]);
     }
     for (int r = 0; r < ROWS; r++)
@@ -184,7 +181,6 @@ static void test_slots(void **state)
     assert_int_equal(series.run[2].stretch[3].slot, 3);
     assert_float_equal(series.length, 18, 1e-9);
     assert_float_equal(series.phase_length, 16, 1e-9);
-    rps_comparison_series_free(&series);
     end(&pair);
 }
 
@@ -212,7 +208,6 @@ static void test_slots_of_any_phases(void **state)
                     series.run[r].stretch[i].slot < series.slot_count &&
                     (i == 0 || series.run[r].stretch[i].slot > series.run[r].stretch[i - 1].slot));
         }
-        rps_comparison_series_free(&series);
     }
     end(&pair);
 }
@@ -240,7 +235,6 @@ static void test_figures(void **state)
     assert_string_equal(series.metric[1].name, "cpi");
     assert_int_equal(series.run[0].series[0].count > 10, 1);
     assert_float_equal(series.run[0].series[0].value[3], 100, 1e-6);
-    rps_comparison_series_free(&series);
     end(&pair);
 }
 
@@ -314,7 +308,7 @@ static void test_without_phases(void **state)
     drawing_need_gnuplot();
     begin(&pair);
     for (int r = 0; r < RUNS; r++)
-        rps_phases_free(&pair.run[r].phases);
+        pair.run[r].phases = (struct rps_phases){0};
     pair.plot.width = 400;
     pair.plot.height = 260;
     assert_null(draw_and_read(&pair, "a-phases.dat"));

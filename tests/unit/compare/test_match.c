@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "compare/match.h"
+#include "support/arena.h"
 
 #define LABELS 26
 #define NONE   RPS_MATCH_NONE
@@ -20,7 +21,7 @@ static struct rps_phases phases_of(const char *text)
     struct rps_phases phases = {.label_count = LABELS};
     uint64_t at = 0;
 
-    phases.phase = calloc(strlen(text) + 1, sizeof(*phases.phase));
+    phases.phase = rps_arena_get(arena, strlen(text) + 1, sizeof(*phases.phase));
     assert_non_null(phases.phase);
     for (; *text; text++) {
         uint64_t length = text[1] >= '0' && text[1] <= '9' ? (uint64_t)(text[1] - '0') : 1;
@@ -65,8 +66,6 @@ static void check_aligned(const char *a, const char *b, const char *expected)
     if (strcmp(text, expected) != 0)
         fail_msg("%s on %s: %s, not %s", b, a, text, expected);
     free(partner);
-    rps_phases_free(&right);
-    rps_phases_free(&left);
 }
 
 static void test_align(void **state)
@@ -133,8 +132,6 @@ static void test_loop(void **state)
         assert_int_equal(right.phase[partner[i]].label, left.phase[i].label);
         last = partner[i];
     }
-    rps_phases_free(&right);
-    rps_phases_free(&left);
 }
 
 static void test_many(void **state)
@@ -143,7 +140,6 @@ static void test_many(void **state)
     struct rps_match_labels labels = labels_of();
     struct rps_phases left, right = phases_of("ABC");
     struct rps_matching matching;
-    struct rps_arena *arena = rps_arena_new();
     size_t *partner = calloc(RPS_MATCH_MAX + 1, sizeof(*partner));
     struct rps_error err;
 
@@ -153,7 +149,6 @@ static void test_many(void **state)
     left = phases_of(many);
     assert_int_equal(rps_match_check(left.count, &err), 0);
     rps_match_align(&left, &right, &labels, partner);
-    rps_phases_free(&left);
     many[RPS_MATCH_MAX] = 'A';
     left = phases_of(many);
     assert_int_equal(rps_match_check(left.count, &err), RPS_FAILED);
@@ -163,10 +158,7 @@ static void test_many(void **state)
     assert_int_equal(rps_match_runs(arena, (struct rps_phases[]){right, left}, (int[]){0, 1}, 2,
                                     &labels, &matching, &err),
                      RPS_FAILED);
-    rps_arena_free(arena);
     free(partner);
-    rps_phases_free(&right);
-    rps_phases_free(&left);
 }
 
 /* Match runs, with side B after "|". Then check the rows ("AA", "AX", "-X") and the row numbers of
@@ -176,7 +168,6 @@ static void check_runs(const char *const *run, size_t count, const char *expecte
     struct rps_phases phases[8] = {{0}};
     int side[8] = {0}, of_b = 0;
     struct rps_match_labels labels = labels_of();
-    struct rps_arena *arena = rps_arena_new();
     struct rps_matching matching;
     char text[400] = "", *at = text;
     size_t runs = 0;
@@ -204,11 +195,9 @@ static void check_runs(const char *const *run, size_t count, const char *expecte
             assert_true(row == NONE || row < matching.row_count);
             *at++ = (char)(row == NONE ? '-' : '0' + (int)row);
         }
-        rps_phases_free(&phases[r]);
     }
     if (strcmp(text, expected) != 0)
         fail_msg("%s, not %s", text, expected);
-    rps_arena_free(arena);
 }
 
 #define CHECK_RUNS(expected, ...)                                                                  \
@@ -259,5 +248,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

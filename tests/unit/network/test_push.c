@@ -100,10 +100,11 @@ static void test_urls(void **state)
         {"", NULL, NULL, NULL},
     };
     const struct rps_http_client_options options = {.timeout_ns = RPS_NS_PER_S};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_http_client *client = NULL;
 
     (void)state;
-    assert_int_equal(rps_http_open(&client, &options, NULL), 0);
+    assert_int_equal(rps_http_open(arena, &client, &options, NULL), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rps_http_url url = {0};
         struct rps_error err = {""};
@@ -120,9 +121,9 @@ static void test_urls(void **state)
         assert_int_equal(url.user != NULL, cases[i].user != NULL);
         if (url.user)
             assert_string_equal(url.user, cases[i].user);
-        rps_http_url_free(&url);
     }
     rps_http_close(client);
+    rps_arena_free(arena);
 }
 
 /* --- what was pushed -------------------------------------------------------------------------- */

@@ -16,11 +16,10 @@
 #include "rpistat/picture.h"
 
 /* Make a level of `count` phases that alternate between two labels. */
-static void make_fine(struct rps_phases *ret, size_t count)
+static void make_fine(struct rps_arena *arena, struct rps_phases *ret, size_t count)
 {
     *ret = (struct rps_phases){.count = count, .label_count = 2};
-    ret->phase = calloc(count, sizeof(*ret->phase));
-    assert_non_null(ret->phase);
+    ret->phase = rps_arena_get(arena, count, sizeof(*ret->phase));
     for (size_t i = 0; i < count; i++) {
         ret->phase[i].first = 240 * i / count;
         ret->phase[i].last = 240 * (i + 1) / count - 1;
@@ -45,9 +44,10 @@ static void open_picture(struct rps_picture *picture, struct fixture *fixture,
         fail_msg("%s", err.message);
     assert_int_equal(picture->levels.count, 3);
     if (fine > 0) {
-        picture->levels.level = realloc(picture->levels.level, 4 * sizeof(struct rps_phases));
-        assert_non_null(picture->levels.level);
-        make_fine(&picture->levels.level[picture->levels.count++], fine);
+        struct rps_phases *level = rps_arena_get(picture->arena, 4, sizeof(*level));
+
+        picture->levels.level = memcpy(level, picture->levels.level, 3 * sizeof(*level));
+        make_fine(picture->arena, &picture->levels.level[picture->levels.count++], fine);
     }
 }
 
@@ -87,7 +87,6 @@ static void test_choice(void **state)
     open_picture(&picture, &fixture, &options, 0, 0);
     picture.levels.shown = 2;
     assert_int_equal(rps_picture_finer(&picture), 0);
-    rps_phase_levels_free(&picture.levels);
     picture.has_phases = 0;
     assert_int_equal(rps_picture_finer(&picture), 0);
     rps_picture_free(&picture);

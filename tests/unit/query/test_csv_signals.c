@@ -65,7 +65,7 @@ static void test_logarithms(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct rps_csv_signals table = make_shapes(400, seed);
-        struct rps_signals even = rps_csv_signals_even(&table.signals);
+        struct rps_signals even = rps_csv_signals_even(arena, &table.signals);
 
         for (size_t s = 0; s < SHAPES; s++) {
             int is_log = even.value[s * 400] != table.signals.value[s * 400];
@@ -77,7 +77,6 @@ static void test_logarithms(void **state)
             }
             logs[s] += is_log;
         }
-        rps_signals_free(&even);
     }
     assert_int_equal(logs[LOGNORMAL], 40);
     assert_int_equal(logs[NEAR_ZERO], 0); /* Some values of the column are negative. */
@@ -90,22 +89,20 @@ static void test_logarithms(void **state)
 static void test_logarithms_of_little(void **state)
 {
     struct rps_csv_signals table = make_shapes(50, 3);
-    struct rps_signals even = rps_csv_signals_even(&table.signals);
+    struct rps_signals even = rps_csv_signals_even(arena, &table.signals);
 
     (void)state;
     assert_memory_equal(even.value, table.signals.value, 50 * SHAPES * sizeof(*even.value));
     assert_null(even.broken);
-    rps_signals_free(&even);
 
     table = make_shapes(400, 4);
     table.signals.value[LOGNORMAL * 400 + 17] = NAN;
     table.signals.broken = rps_arena_get(arena, 400, 1);
     table.signals.broken[200] = 1;
-    even = rps_csv_signals_even(&table.signals);
+    even = rps_csv_signals_even(arena, &table.signals);
     assert_true(isnan(even.value[LOGNORMAL * 400 + 17]));
     assert_true(even.value[LOGNORMAL * 400 + 18] == log(table.signals.value[LOGNORMAL * 400 + 18]));
     assert_memory_equal(even.broken, table.signals.broken, 400);
-    rps_signals_free(&even);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* Tests of joint phase detection in several runs: each run has its own phases, and equal labels
  * have equal meanings. */
 #include "support/fixture.h"
+#include "support/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +76,7 @@ static struct rps_run_phases find_with(struct fixture *fixture, size_t count,
 
     for (size_t r = 0; r < count; r++)
         run[r] = (struct rps_run_at){fixture[r].reader, fixture[r].run_id};
-    if (rps_run_phases_detect(run, count, options, &found, &err) < 0)
+    if (rps_run_phases_detect(arena, run, count, options, &found, &err) < 0)
         fail_msg("%s", err.message);
     return found;
 }
@@ -85,10 +86,8 @@ static struct rps_run_phases find(struct fixture *fixture, size_t count)
     return find_with(fixture, count, &(struct rps_run_phases_options){.to_ns = INT64_MAX});
 }
 
-static void end_all(struct rps_run_phases *found, struct fixture *fixture, size_t count)
+static void end_all(struct fixture *fixture, size_t count)
 {
-    rps_run_phases_free(found);
-    rps_run_phases_free(found);
     for (size_t r = 0; r < count; r++)
         fixture_end(&fixture[r]);
 }
@@ -154,9 +153,8 @@ static void test_same(void **state)
         assert_true(found.signal_count >= 4);
         assert_true(has(found.signal, found.signal_count, "cpi"));
         assert_int_equal(found.missing_count, 0);
-        rps_run_phases_free(&found);
     }
-    end_all(&found, fixture, 5);
+    end_all(fixture, 5);
 }
 
 /* One phase is replaced by a longer, different phase, and one phase is added. The phases are
@@ -167,7 +165,6 @@ static void test_changed(void **state)
                                            {'C', 50}, {'B', 60}, {0, 0}};
     struct fixture fixture[2];
     struct rps_run_phases found;
-    struct rps_arena *arena = rps_arena_new();
     struct rps_matching matching;
     struct rps_match_labels labels;
     struct rps_error err;
@@ -195,8 +192,7 @@ static void test_changed(void **state)
     assert_int_equal(matching.row_of[1][1], matching.row_of[0][1]);
     assert_int_equal(matching.row[matching.row_of[1][3]].a, -1);
     assert_int_equal(matching.row_of[1][4], matching.row_of[0][3]);
-    rps_arena_free(arena);
-    end_all(&found, fixture, 2);
+    end_all(fixture, 2);
 }
 
 /* Two runs of one phase each keep different labels; the point where the runs are joined is not a
@@ -215,14 +211,13 @@ static void test_one_phase(void **state)
     check_run(&found.joint.run[0], a);
     check_run(&found.joint.run[1], b);
     assert_int_equal(found.joint.label_count, 2);
-    rps_run_phases_free(&found);
     found = find(fixture, 3);
     check_run(&found.joint.run[0], a);
     check_run(&found.joint.run[1], b);
     check_run(&found.joint.run[2], program);
     assert_int_equal(found.joint.run[0].phase[0].label, found.joint.run[2].phase[1].label);
     assert_int_equal(found.joint.run[1].phase[0].label, found.joint.run[2].phase[0].label);
-    end_all(&found, fixture, 3);
+    end_all(fixture, 3);
 }
 
 static void test_level(void **state)
@@ -238,16 +233,16 @@ static void test_level(void **state)
     make_run(&fixture[1], program, 2);
     found = find_with(fixture, 2, &options);
     assert_true(found.joint.run[0].count <= 2 && found.joint.run[1].count <= 2);
-    rps_run_phases_free(&found);
     options = (struct rps_run_phases_options){.to_ns = INT64_MAX, .find.level.size = 4};
     found = find_with(fixture, 2, &options);
     check_run(&found.joint.run[1], program);
     options.find.level.size = 77;
     for (size_t r = 0; r < 2; r++)
         run[r] = (struct rps_run_at){fixture[r].reader, fixture[r].run_id};
-    assert_int_equal(rps_run_phases_detect(run, 2, &options, &(struct rps_run_phases){0}, &err),
-                     RPS_USAGE);
-    end_all(&found, fixture, 2);
+    assert_int_equal(
+        rps_run_phases_detect(arena, run, 2, &options, &(struct rps_run_phases){0}, &err),
+        RPS_USAGE);
+    end_all(fixture, 2);
 }
 
 static void test_other_events(void **state)
@@ -274,7 +269,7 @@ static void test_other_events(void **state)
     assert_true(has(found.missing, found.missing_count, "minor_fault_rate"));
     assert_false(has(found.missing, found.missing_count, "cpu_use"));
     check_run(&found.joint.run[1], (const struct stretch[]){{'B', 40}, {'Z', 40}, {0, 0}});
-    end_all(&found, fixture, 2);
+    end_all(fixture, 2);
 }
 
 static void test_none(void **state)
@@ -290,15 +285,16 @@ static void test_none(void **state)
     make_run(&fixture[1], nothing, 2);
     for (size_t r = 0; r < 2; r++)
         run[r] = (struct rps_run_at){fixture[r].reader, fixture[r].run_id};
-    assert_int_equal(rps_run_phases_detect(run, 2,
+    assert_int_equal(rps_run_phases_detect(arena, run, 2,
                                            &(struct rps_run_phases_options){.to_ns = INT64_MAX},
                                            &found, &err),
                      RPS_FAILED);
     assert_non_null(strstr(err.message, "no"));
     run[1].run_id = 77;
-    assert_true(rps_run_phases_detect(run, 2, &(struct rps_run_phases_options){.to_ns = INT64_MAX},
-                                      &found, &err) < 0);
-    end_all(&found, fixture, 2);
+    assert_true(rps_run_phases_detect(arena, run, 2,
+                                      &(struct rps_run_phases_options){.to_ns = INT64_MAX}, &found,
+                                      &err) < 0);
+    end_all(fixture, 2);
 }
 
 /* --- by CPU, and samples ---------------------------------------------------------------------- */
@@ -329,7 +325,7 @@ static void test_by_cpu(void **state)
     found = find(fixture, 2);
     check_run(&found.joint.run[0], change);
     check_run(&found.joint.run[1], change);
-    end_all(&found, fixture, 2);
+    end_all(fixture, 2);
 }
 
 /* Write a run whose counters never change. For each letter in `functions`, the samples of 60
@@ -395,19 +391,17 @@ static void test_samples(void **state)
     assert_int_equal(found.joint.run[1].phase[0].label, 1);
     assert_int_equal(found.joint.run[1].phase[1].label, 0);
     assert_int_equal(found.joint.run[1].phase[2].label, 2);
-    rps_run_phases_free(&found);
 
     found = find_with(fixture, 2,
                       &(struct rps_run_phases_options){.to_ns = INT64_MAX, .no_samples = 1});
     assert_false(has(found.signal, found.signal_count, "samples"));
     assert_int_equal(found.missing_count, 0);
     assert_int_equal(found.joint.run[0].count, 1);
-    rps_run_phases_free(&found);
 
     found = find(fixture, 3);
     assert_false(has(found.signal, found.signal_count, "samples"));
     assert_true(has(found.missing, found.missing_count, "samples"));
-    end_all(&found, fixture, 3);
+    end_all(fixture, 3);
 }
 
 int main(void)
@@ -420,5 +414,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

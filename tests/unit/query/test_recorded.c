@@ -2,6 +2,7 @@
  * The programs themselves logged their true phases (tests/data/phases, recorded on a machine under
  * load). */
 #include "support/fixture.h"
+#include "support/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,8 +116,8 @@ static struct rps_run_phases detect(struct fixture *fixture, int fine)
     struct rps_run_phases found;
     struct rps_error err;
 
-    if (rps_run_phases_detect(&(struct rps_run_at){fixture->reader, fixture->run_id}, 1, &options,
-                              &found, &err) < 0)
+    if (rps_run_phases_detect(arena, &(struct rps_run_at){fixture->reader, fixture->run_id}, 1,
+                              &options, &found, &err) < 0)
         fail_msg("%s", err.message);
     return found;
 }
@@ -139,7 +140,6 @@ static void check(const char *name, int at_fine, int fine_ones, double recall, d
     if (hit < recall * (double)edges->count || hit < precision * (double)(phases->count - 1))
         fail_msg("%s: %zu phases, %zu boundaries of which %g are found", name, phases->count,
                  edges->count, hit);
-    rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
 
@@ -178,11 +178,10 @@ static void rounds(void **state)
     check("rounds-idle", 1, 1, .8, .5);
     load(&fixture, "rounds-idle", &coarse, &fine);
     found = detect(&fixture, 0);
-    loops = rps_loops_of(found.arena, rps_phase_levels_shown(&found.found.levels));
+    loops = rps_loops_of(arena, rps_phase_levels_shown(&found.found.levels));
     assert_int_equal(loops.count, 1);
     assert_in_range(loops.loop[0].iteration_count, 4, 5);
     assert_int_equal(loops.loop[0].part_count, 4);
-    rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
 
@@ -195,5 +194,5 @@ int main(void)
         cmocka_unit_test(rounds),
     };
 
-    return cmocka_run_group_tests_name("recorded", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("recorded", tests, open_arena, close_arena);
 }

@@ -99,7 +99,7 @@ static void words_of_a_group(void **state)
         (struct rps_share_apart){0, 1, {.name = "scan", .module = "", .file = ""}, .26, 0};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
                         "26 % of samples in scan (perhaps by chance; elsewhere: 0 %)");
-    group.samples = 70; /* Chance explains a difference of 25 points, but not of 26. */
+    group.samples = 55; /* Chance explains a difference of 25 points, but not of 26. */
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
                         "26 % of samples in scan (elsewhere 0 %)");
     group.unsure.share = .25;

@@ -1,6 +1,7 @@
 /* Tests of the phases of recorded runs: their boundaries in periods and in time, stored or not, by
  * CPU and summed; their profiles; principal components. */
 #include "support/arena.h"
+#include "support/arena.h"
 #include "support/fixture.h"
 
 #include <math.h>
@@ -102,8 +103,8 @@ static struct rps_run_phases detect_with(struct fixture *fixture,
     struct rps_run_phases found;
     struct rps_error err;
 
-    if (rps_run_phases_detect(&(struct rps_run_at){fixture->reader, fixture->run_id}, 1, options,
-                              &found, &err) < 0)
+    if (rps_run_phases_detect(arena, &(struct rps_run_at){fixture->reader, fixture->run_id}, 1,
+                              options, &found, &err) < 0)
         fail_msg("%s", err.message);
     return found;
 }
@@ -114,7 +115,8 @@ static void refuse_with(struct fixture *fixture, const struct rps_run_phases_opt
     struct rps_run_phases found;
     struct rps_error err;
 
-    assert_int_equal(rps_run_phases_detect(&(struct rps_run_at){fixture->reader, fixture->run_id},
+    assert_int_equal(rps_run_phases_detect(arena,
+                                           &(struct rps_run_at){fixture->reader, fixture->run_id},
                                            1, options, &found, &err),
                      status);
     assert_non_null(strstr(err.message, words));
@@ -133,14 +135,11 @@ static void test_found(void **state)
     assert_int_equal(found.observation_count, 220);
     assert_true(found.signal_count >= 4);
     assert_int_equal(found.min_length, 9);
-    rps_run_phases_free(&found);
-    rps_run_phases_free(&found);
     options.min_length_ns = 70 * FIXTURE_PERIOD_NS - 1;
     found = detect_with(&fixture, &options);
     assert_int_equal(found.min_length, 70);
     for (size_t i = 0; i < shown_of(&found)->count; i++)
         assert_true(shown_of(&found)->phase[i].last - shown_of(&found)->phase[i].first + 1 >= 70);
-    rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
 
@@ -161,7 +160,6 @@ static void test_part(void **state)
     check_near(shown_of(&found)->phase[1].first, 60, 3);
     assert_int_equal(shown_of(&found)->phase[1].last, 99);
     assert_int_equal(shown_of(&found)->phase[0].start_ns, 30 * FIXTURE_PERIOD_NS);
-    rps_run_phases_free(&found);
     options.from_ns = 1000 * FIXTURE_PERIOD_NS;
     options.to_ns = INT64_MAX;
     refuse_with(&fixture, &options, RPS_FAILED, "has no measurement periods in this range");
@@ -193,11 +191,10 @@ static void test_late(void **state)
 
         options.from_ns = part == 0 ? 0 : (60 + 25 + 59 * 2) * FIXTURE_PERIOD_NS;
         found = detect_with(&fixture, &options);
-        assert_int_equal(rps_run_phases_remark(&at, &options, &found, remark, &err), 0);
+        assert_int_equal(rps_run_phases_remark(arena, &at, &options, &found, remark, &err), 0);
         assert_int_equal(!strstr(remark, " 46 % of its periods: phases shorter than 10.4 s "),
                          part);
         assert_int_equal(!strstr(remark, "recorder"), part);
-        rps_run_phases_free(&found);
     }
     fixture_end(&fixture);
 }
@@ -218,7 +215,6 @@ static void test_chosen_metrics(void **state)
     assert_int_equal(shown_of(&found)->phase[2].first, 160);
     assert_int_equal(found.signal_count, 1);
     assert_string_equal(found.signal[0], "cpu_use");
-    rps_run_phases_free(&found);
     options.metric = wrong;
     options.metric_count = 2;
     refuse_with(&fixture, &options, RPS_USAGE, "nothing");
@@ -239,21 +235,21 @@ static void test_stored_or_not(void **state)
 
     (void)state;
     make_run(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    assert_int_equal(rps_run_phases_get(arena, fixture.reader, fixture.run_id, &levels, NULL, &err),
+                     1);
     check_phases(rps_phase_levels_shown(&levels));
-    rps_phase_levels_free(&levels);
 
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    assert_int_equal(rps_run_phases_get(arena, fixture.reader, fixture.run_id, &levels, NULL, &err),
+                     1);
     assert_int_equal(rps_phase_levels_shown(&levels)->count, 1);
-    rps_phase_levels_free(&levels);
 
     one.last = 150;
     one.end_ns = 151 * FIXTURE_PERIOD_NS;
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    assert_int_equal(rps_run_phases_get(arena, fixture.reader, fixture.run_id, &levels, NULL, &err),
+                     1);
     check_phases(rps_phase_levels_shown(&levels));
-    rps_phase_levels_free(&levels);
     fixture_end(&fixture);
 }
 
@@ -268,9 +264,11 @@ static void test_none(void **state)
     fixture_begin(&fixture, "software");
     fixture_write(&fixture);
     fixture_read(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 0);
+    assert_int_equal(rps_run_phases_get(arena, fixture.reader, fixture.run_id, &levels, NULL, &err),
+                     0);
     refuse_with(&fixture, &options, RPS_FAILED, "run 1 has no measurement periods");
-    assert_int_equal(rps_run_phases_get(fixture.reader, 77, &levels, NULL, &err), RPS_FAILED);
+    assert_int_equal(rps_run_phases_get(arena, fixture.reader, 77, &levels, NULL, &err),
+                     RPS_FAILED);
     fixture_end(&fixture);
 }
 
@@ -291,7 +289,8 @@ static void test_long_run(void **state)
         fixture_period(&fixture, 100, count);
     }
     fixture_read(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 0);
+    assert_int_equal(rps_run_phases_get(arena, fixture.reader, fixture.run_id, &levels, NULL, &err),
+                     0);
     fixture_end(&fixture);
 }
 
@@ -329,7 +328,6 @@ static void test_by_cpu(void **state)
     assert_int_equal(shown_of(&found)->count, 2);
     check_near(shown_of(&found)->phase[1].first, 60, 3);
     side_by_side = 2 * found.signal_count;
-    rps_run_phases_free(&found);
 
     options.cpus.way = RPS_CPUS_EACH;
     found = detect_with(&fixture, &options);
@@ -339,13 +337,11 @@ static void test_by_cpu(void **state)
     assert_int_equal(shown_of(&found)->count, 2);
     check_near(shown_of(&found)->phase[1].first, 60, 3);
     assert_int_equal(shown_of(&found)->phase[1].end_ns, 120 * FIXTURE_PERIOD_NS);
-    rps_run_phases_free(&found);
 
     options.cpus.cpu = first;
     options.cpus.count = 1;
     found = detect_with(&fixture, &options);
     assert_int_equal(shown_of(&found)->count, 1);
-    rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
 
@@ -448,19 +444,16 @@ static void test_samples_by_cpu(void **state)
         assert_int_equal(shown_of(&found)->count, 2);
         check_near(shown_of(&found)->phase[1].first, 60, 3);
         assert_true(has_signal(&found, "samples"));
-        rps_run_phases_free(&found);
     }
     options.no_samples = 1;
     found = detect_with(&fixture, &options);
     assert_int_equal(shown_of(&found)->count, 1);
     assert_false(has_signal(&found, "samples"));
-    rps_run_phases_free(&found);
 
     options =
         (struct rps_run_phases_options){.to_ns = INT64_MAX, .cpus = {.cpu = first, .count = 1}};
     found = detect_with(&fixture, &options);
     assert_int_equal(shown_of(&found)->count, 1);
-    rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
 
@@ -488,7 +481,6 @@ static void test_samples_of_blocks(void **state)
     found = detect_with(&fixture, &options);
     assert_int_equal(shown_of(&found)->count, 2);
     check_near(shown_of(&found)->phase[1].first, 256, 16);
-    rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
 
@@ -549,10 +541,9 @@ static double error_of_window(struct fixture *fixture, const struct rps_phases *
     struct rps_run run;
     struct rps_error err;
 
-    assert_int_equal(rps_reader_run(fixture->reader, fixture->run_id, &run, &err), 0);
+    assert_int_equal(rps_reader_run(arena, fixture->reader, fixture->run_id, &run, &err), 0);
     if (rps_run_window_find(arena, fixture->reader, &run, &window, &err) < 0)
         fail_msg("%s", err.message);
-    rps_run_free(&run);
     return window.profile.figure[figure_of(&window.profile, "cpi")].error;
 }
 
@@ -581,7 +572,8 @@ static void test_profile(void **state)
 
     (void)state;
     make_run(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    assert_int_equal(rps_run_phases_get(arena, fixture.reader, fixture.run_id, &levels, NULL, &err),
+                     1);
     phases = rps_phase_levels_shown(&levels);
     phases->phase[1].first = 60; /* Set the exact boundary, whatever was found. */
     phases->phase[0].last = 59;
@@ -618,7 +610,6 @@ static void test_profile(void **state)
     assert_true(profile.figure[cpi].rest_interval.low > 9);
     assert_true(fabs(profile.figure[use].rest - 60) < 1e-6);
     assert_string_equal(profile.figure[cpi].panel, "Cycles per instruction");
-    rps_phase_levels_free(&levels);
     fixture_end(&fixture);
 }
 
@@ -719,7 +710,6 @@ static void test_components_of_shown_rates(void **state)
     assert_int_equal(shown, 1);
     phases = detect_with(&fixture, &options);
     assert_true(phases.signal_count > 0);
-    rps_run_phases_free(&phases);
     fixture_end(&fixture);
 }
 

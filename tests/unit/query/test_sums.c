@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "support/arena.h"
+#include "support/arena.h"
 #include "support/random_run.h"
 #include "rpistat/bins.h"
 #include "rpistat/formula.h"
@@ -369,7 +370,7 @@ static struct rps_phases random_phases(const struct random_run *run, uint64_t *s
 
     for (size_t i = 0; i < run->count; i++)
         last = run->period[i].period > last ? run->period[i].period : last;
-    ret.phase = calloc(last + 1, sizeof(*ret.phase));
+    ret.phase = rps_arena_get(arena, last + 1, sizeof(*ret.phase));
     assert_non_null(ret.phase);
     while (first <= last) {
         struct rps_phase *phase = &ret.phase[ret.count++];
@@ -409,7 +410,6 @@ static void whole_is_its_phases(const struct random_run *run, const struct rows 
         expect_sum(sum, value);
         expect_sum(labels, value);
     }
-    rps_phases_free(&phases);
 }
 
 /* --- SQL and the report ----------------------------------------------------------------------- */

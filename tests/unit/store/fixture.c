@@ -25,6 +25,8 @@ __attribute__((constructor)) static void use_hooks(void)
 }
 #endif
 
+struct rps_arena *fixture_arena;
+
 int fixture_make_folder(void **state)
 {
     const char *parent = getenv("TMPDIR");
@@ -36,6 +38,7 @@ int fixture_make_folder(void **state)
         return -1;
     chmod(folder, 0755);
     *state = folder;
+    fixture_arena = rps_arena_new();
     return 0;
 }
 
@@ -53,6 +56,7 @@ int fixture_remove_folder(void **state)
     }
     if (dir)
         closedir(dir);
+    rps_arena_free(fixture_arena);
     rmdir(folder);
     free(folder);
     return 0;
@@ -143,10 +147,10 @@ void fixture_run(struct rps_run *run)
 
     rps_run_init(run);
     snprintf(run->label, sizeof(run->label), "first");
-    assert_int_equal(rps_run_add_tag(run, "board", "Pi 1 \"B\""), 0);
-    assert_int_equal(rps_run_add_tag(run, "a.b[0]", "x"), 0);
-    assert_int_equal(rps_run_set_command(run, 4, argv), 0);
-    run->folder = strdup("/home/pi/work");
+    rps_run_add_tag(run, "board", "Pi 1 \"B\"");
+    rps_run_add_tag(run, "a.b[0]", "x");
+    rps_run_set_command(run, 4, argv);
+    run->folder = rps_arena_text(run->arena, "/home/pi/work");
     gethostname(run->host, sizeof(run->host) - 1);
     rps_heartbeat_boot_id(run->boot_id, sizeof(run->boot_id));
     snprintf(run->cpu_model, sizeof(run->cpu_model), "ARMv6-compatible");

@@ -17,7 +17,9 @@
 /* Time that connections of the tests wait for a committing writer. */
 #define FIXTURE_BUSY_MS 10000
 
-/* Setup and teardown functions for cmocka. *state is the path of a new directory. */
+/* Setup and teardown functions for cmocka. *state is the path of a new directory; each test has a
+ * new arena. */
+extern struct rps_arena *fixture_arena;
 int fixture_make_folder(void **state);
 int fixture_remove_folder(void **state);
 

@@ -297,12 +297,12 @@ static int reads_the_log(const char *path)
     struct rps_error err;
     int found;
 
-    if (rps_reader_open(&reader, path, &err) < 0 || rps_reader_run(reader, 1, &run, &err) < 0) {
+    if (rps_reader_open(&reader, path, &err) < 0 ||
+        rps_reader_run(fixture_arena, reader, 1, &run, &err) < 0) {
         fprintf(stderr, "said: %s\n", err.message);
         return 0;
     }
     found = strcmp(run.label, "in the log") == 0;
-    rps_run_free(&run);
     rps_reader_close(reader);
     return found;
 }
@@ -425,10 +425,11 @@ static void a_reader_is_told_of_changes(void **state)
         struct rps_error err = {"it was not said"};
 
         if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0 ||
-            rps_reader_open(&reader, path, &err) < 0 || rps_reader_run(reader, 1, &run, &err) < 0 ||
+            rps_reader_open(&reader, path, &err) < 0 ||
+            rps_reader_run(fixture_arena, reader, 1, &run, &err) < 0 ||
             write(ready[1], &byte, 1) != 1 || read(changed[0], &byte, 1) != 1)
             _exit(2);
-        if (rps_reader_run(reader, 1, &run, &err) < 0 &&
+        if (rps_reader_run(fixture_arena, reader, 1, &run, &err) < 0 &&
             strstr(err.message, "changed while it was"))
             _exit(0);
         fprintf(stderr, "said: %s\n", err.message);

@@ -87,7 +87,7 @@ static void plan_fails(void **state, const char *sql, const char *says)
     struct rps_plan *plan = NULL;
     struct rps_error err;
 
-    assert_true(rps_reader_plan(reader, 1, &plan, &err) < 0);
+    assert_true(rps_reader_plan(fixture_arena, reader, 1, &plan, &err) < 0);
     assert_null(plan);
     fixture_says(&err, says, NULL);
     rps_reader_close(reader);
@@ -122,14 +122,12 @@ static void text_is_cut_at_a_whole_character(void **state)
     struct rps_run run;
     struct rps_error err;
 
-    assert_int_equal(rps_reader_run(reader, 1, &run, &err), 0);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 1, &run, &err), 0);
     assert_int_equal(strlen(run.label), 254);
     assert_int_equal(strlen(run.host), RPS_RUN_TEXT_SIZE - 1);
     assert_string_equal(run.cpu_model, "ab");
-    rps_run_free(&run);
-    assert_int_equal(rps_reader_plan(reader, 1, &plan, &err), 0);
+    assert_int_equal(rps_reader_plan(fixture_arena, reader, 1, &plan, &err), 0);
     assert_int_equal(strlen(plan->set[0].event[0].name), 61);
-    rps_plan_free(plan);
     rps_reader_close(reader);
 }
 
@@ -142,13 +140,12 @@ static void odd_numbers_of_a_run_are_brought_into_range(void **state)
     struct rps_run run;
     struct rps_error err;
 
-    assert_int_equal(rps_reader_run(reader, 1, &run, &err), 0);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 1, &run, &err), 0);
     assert_int_equal(run.cpu_count, INT32_MAX);
     assert_int_equal(run.exit_status, INT32_MIN);
     assert_int_equal(run.period_ns, -1);
     assert_int_equal(run.elapsed_ns, INT64_MAX / 4);
     assert_int_equal(run.state, RPS_RUN_INTERRUPTED);
-    rps_run_free(&run);
     rps_reader_close(reader);
 }
 
@@ -160,17 +157,16 @@ static void odd_json(void **state)
     struct rps_run run;
     struct rps_error err;
 
-    assert_int_equal(rps_reader_run(reader, 1, &run, &err), 0);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 1, &run, &err), 0);
     assert_int_equal(run.argc, 4);
     assert_string_equal(run.argv[0], "1");
     assert_string_equal(run.argv[1], "");
     assert_string_equal(run.argv[3], "y");
     assert_int_equal(run.tag_count, 3);
     assert_string_equal(run.tag[0].value, "1");
-    rps_run_free(&run);
     rps_reader_close(reader);
     reader = spoilt(state, "UPDATE run SET command = 'nonsense'");
-    assert_int_equal(rps_reader_run(reader, 1, &run, &err), RPS_FAILED);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 1, &run, &err), RPS_FAILED);
     fixture_says(&err, "malformed JSON", NULL);
     rps_reader_close(reader);
 }
@@ -218,7 +214,7 @@ static void a_huge_cell_is_not_read(void **state)
     struct rps_run run;
     struct rps_error err;
 
-    assert_int_equal(rps_reader_run(reader, 1, &run, &err), RPS_FAILED);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 1, &run, &err), RPS_FAILED);
     fixture_says(&err, "too big", NULL);
     rps_reader_close(reader);
 }

@@ -1,5 +1,6 @@
 /* Tests of stored phase detections: an added detection can be read back, also while a recorder
  * writes, and false data are refused. */
+#include "rpistat/arena.h"
 #include "fixture.h"
 
 #include <stdio.h>
@@ -88,24 +89,20 @@ static struct rps_detection detection_of(const char *parameters, size_t levels, 
 {
     static const uint64_t outliers[] = {3, 26};
     struct rps_detection detection = {.detection = -1, .method = "screened"};
-    struct rps_phases *level = calloc(levels, sizeof(*level));
+    struct rps_phases *level = rps_arena_get(fixture_arena, levels, sizeof(*level));
 
-    detection.parameters = strdup(parameters);
-    detection.remark = remark ? strdup(remark) : NULL;
+    detection.parameters = rps_arena_text(fixture_arena, parameters);
+    detection.remark = rps_arena_text(fixture_arena, remark);
     detection.levels = (struct rps_phase_levels){levels, level, levels - 1};
-    assert_non_null(detection.parameters);
-    assert_non_null(level);
     for (size_t i = 0; i < levels; i++) {
         size_t size = levels_put[i].count * sizeof(*level[i].phase);
 
         level[i].count = levels_put[i].count;
         level[i].label_count = levels_put[i].label_count;
-        level[i].phase = malloc(size);
-        assert_non_null(level[i].phase);
+        level[i].phase = rps_arena_get(fixture_arena, 1, size);
         memcpy(level[i].phase, levels_put[i].phase, size);
     }
-    level[levels - 1].outlier = malloc(sizeof(outliers));
-    assert_non_null(level[levels - 1].outlier);
+    level[levels - 1].outlier = rps_arena_get(fixture_arena, 1, sizeof(outliers));
     memcpy(level[levels - 1].outlier, outliers, sizeof(outliers));
     level[levels - 1].outlier_count = 2;
     level[levels - 1].wide = levels - 1;
@@ -118,13 +115,10 @@ static int64_t add_levels(const char *path, int64_t run_id, const char *paramete
 {
     struct rps_detection detection = detection_of(parameters, levels, remark);
     struct rps_error err;
-    int64_t number;
 
     if (rps_store_add_detection(path, run_id, &detection, &err) < 0)
         fail_msg("%s", err.message);
-    number = detection.detection;
-    rps_detection_free(&detection);
-    return number;
+    return detection.detection;
 }
 
 static int64_t add(const char *path, int64_t run_id, const char *parameters)
@@ -142,7 +136,7 @@ static int newest(const char *path, int64_t run_id, struct rps_detection *ret,
     memset(ret, 0, sizeof(*ret));
     if (rps_reader_open(&reader, path, err) < 0)
         fail_msg("%s", err->message);
-    result = rps_reader_detection(reader, run_id, ret, err);
+    result = rps_reader_detection(fixture_arena, reader, run_id, ret, err);
     rps_reader_close(reader);
     return result;
 }
@@ -191,8 +185,6 @@ static void check_newest(const char *path, int64_t run_id, int64_t number, const
     assert_string_equal(back.parameters, parameters);
     assert_null(back.remark);
     check_detection(&back, 1, 0);
-    rps_detection_free(&back);
-    rps_detection_free(&back);
 }
 
 static int64_t make_run(const char *path)
@@ -241,11 +233,9 @@ static void levels_come_back(void **state)
     assert_int_equal(back.detection, 1);
     assert_string_equal(back.remark, "A B, 2 times, every 8.1 s");
     check_detection(&back, LEVELS, 1);
-    rps_detection_free(&back);
     fixture_exec(path, "UPDATE detection SET shown_level = 0");
     assert_int_equal(newest(path, run_id, &back, &err), 1);
     check_detection(&back, LEVELS, 0);
-    rps_detection_free(&back);
     /* Adding the same detection with fewer levels leaves nothing of the other levels. */
     assert_int_equal(add(path, run_id, "{\"b\":1}"), 2);
     check_newest(path, run_id, 2, "{\"b\":1}");
@@ -297,10 +287,9 @@ static void one_state_of_the_store_is_read(void **state)
     }
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     while (waitpid(child, &status, WNOHANG) == 0) {
-        if (rps_reader_detection(reader, run_id, &back, &err) != 1)
+        if (rps_reader_detection(fixture_arena, reader, run_id, &back, &err) != 1)
             fail_msg("%s", err.message);
         check_detection(&back, LEVELS, 1);
-        rps_detection_free(&back);
     }
     rps_reader_close(reader);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -337,7 +326,6 @@ static void a_run_that_is_not_there(void **state)
     fixture_says(&err, "run 7", "has run 1 only", NULL);
     assert_int_equal(detection.detection, -1);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM phase"), 0);
-    rps_detection_free(&detection);
 }
 
 /* A detection can be added while the recorder of this run, or of another run, is writing. */
@@ -380,12 +368,10 @@ static void nulls_are_read(void **state)
     assert_int_equal(back.levels.level[0].phase[1].start_ns, 0);
     assert_true(back.levels.level[0].phase[1].confidence == 0);
     assert_true(back.levels.level[0].phase[1].label_confidence == 1);
-    rps_detection_free(&back);
     fixture_exec(path, "UPDATE phase SET earliest = -7, latest = 9000000000000000000");
     assert_int_equal(newest(path, run_id, &back, &err), 1);
     assert_int_equal(back.levels.level[0].phase[1].earliest, 10);
     assert_int_equal(back.levels.level[0].phase[1].latest, 24);
-    rps_detection_free(&back);
 }
 
 /* A change to a detection of two levels, and the expected error. */
@@ -437,7 +423,6 @@ static void phases_that_cannot_be(void **state)
         assert_int_equal(newest(path, run_id, &back, &err), 1);
         assert_int_equal(back.detection, number);
         check_detection(&back, LEVELS, 1);
-        rps_detection_free(&back);
         fixture_exec(path, impossible[i].sql);
         assert_int_equal(newest(path, run_id, &back, &err), RPS_FAILED);
         fixture_says(&err, path, "damaged", "phases of run 1", impossible[i].says, NULL);

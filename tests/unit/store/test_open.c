@@ -374,9 +374,9 @@ static int can_read(const char *path, struct rps_error *err)
     struct rps_reader *reader = NULL;
     struct rps_run run;
 
-    if (rps_reader_open(&reader, path, err) < 0 || rps_reader_run(reader, 1, &run, err) < 0)
+    if (rps_reader_open(&reader, path, err) < 0 ||
+        rps_reader_run(fixture_arena, reader, 1, &run, err) < 0)
         return 0;
-    rps_run_free(&run);
     rps_reader_close(reader);
     return 1;
 }

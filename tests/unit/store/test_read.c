@@ -30,7 +30,7 @@ static void a_run_comes_back(void **state)
     rps_writer_close(writer);
 
     reader = fixture_reader(fixture_path(state, "s"));
-    assert_int_equal(rps_reader_run(reader, run.run_id, &back, &err), 0);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, run.run_id, &back, &err), 0);
     assert_int_equal(strlen(back.uuid), 36);
     assert_int_equal(back.uuid[14], '4');
     assert_int_equal(back.argc, run.argc);
@@ -43,12 +43,8 @@ static void a_run_comes_back(void **state)
         assert_string_equal(back.tag[i].value, run.tag[i].value);
     }
     assert_string_equal(back.folder, run.folder);
-    /* Compare the remaining members at once. The owned members were compared above. */
-    rps_run_free(&(struct rps_run){.tag_count = back.tag_count,
-                                   .tag = back.tag,
-                                   .argc = back.argc,
-                                   .argv = back.argv,
-                                   .folder = back.folder});
+    /* Compare the remaining members at once. The members in arenas were compared above. */
+    back.arena = run.arena;
     back.tag_count = run.tag_count, back.tag = run.tag;
     back.argc = run.argc, back.argv = run.argv, back.folder = run.folder;
     assert_memory_equal(&back, &run, sizeof(run));
@@ -79,12 +75,11 @@ static void what_is_not_known_is_null(void **state)
                            " recorder_cpu_ns IS NULL AND tags = '{}' AND command = '[]'"),
         "1");
     reader = fixture_reader(path);
-    assert_int_equal(rps_reader_run(reader, 1, &back, &err), 0);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 1, &back, &err), 0);
     assert_int_equal(back.paranoid, -100);
     assert_int_equal(back.nmi_watchdog, -1);
     assert_int_equal(back.elapsed_ns, -1);
     assert_int_equal(back.argc, 0);
-    rps_run_free(&back);
     rps_reader_close(reader);
     rps_plan_free(plan);
 }
@@ -101,8 +96,8 @@ static void text_that_is_not_utf8_is_repaired(void **state)
     writer = fixture_writer(path, NULL, &run);
     fixture_end(writer, &run);
     fixture_run(&run);
-    assert_int_equal(rps_run_set_command(&run, 2, argv), 0);
-    assert_int_equal(rps_run_add_tag(&run, "k\xff", "v\xfe"), 0);
+    rps_run_set_command(&run, 2, argv);
+    rps_run_add_tag(&run, "k\xff", "v\xfe");
     snprintf(run.label, sizeof(run.label), "l\x80");
     assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
     struct rps_plan *plan = fixture_plan();
@@ -113,13 +108,12 @@ static void text_that_is_not_utf8_is_repaired(void **state)
                                           " json_valid(command)"),
                      2);
     reader = fixture_reader(path);
-    assert_int_equal(rps_reader_run(reader, 2, &back, &err), 0);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 2, &back, &err), 0);
     assert_string_equal(back.label, "l\xef\xbf\xbd");
     assert_string_equal(back.argv[0], "caf\xef\xbf\xbd");
     assert_int_equal(strlen(back.argv[1]), 9 * 3);
     assert_string_equal(back.tag[2].key, "k\xef\xbf\xbd");
     assert_string_equal(back.tag[2].value, "v\xef\xbf\xbd");
-    rps_run_free(&back);
     rps_reader_close(reader);
 }
 
@@ -143,7 +137,7 @@ static void a_plan_comes_back(void **state)
 
     fixture_end(writer, &run);
     reader = fixture_reader(fixture_path(state, "s"));
-    assert_int_equal(rps_reader_plan(reader, 1, &back, &err), 0);
+    assert_int_equal(rps_reader_plan(fixture_arena, reader, 1, &back, &err), 0);
     assert_string_equal(back->name, plan->name);
     assert_string_equal(back->title, plan->title);
     assert_string_equal(back->explain, plan->explain);
@@ -169,7 +163,6 @@ static void a_plan_comes_back(void **state)
         assert_int_equal(back->metric[i].whole.certainty, RPS_CERTAINTY_NONE);
         assert_true(isnan(back->metric[i].whole.value));
     }
-    rps_plan_free(back);
     rps_plan_free(plan);
     rps_reader_close(reader);
 }
@@ -451,11 +444,11 @@ static void a_run_that_is_not_there(void **state)
 
     fixture_end(writer, &run);
     reader = fixture_reader(fixture_path(state, "s"));
-    assert_int_equal(rps_reader_run(reader, 7, &run, &err), RPS_FAILED);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, 7, &run, &err), RPS_FAILED);
     fixture_says(&err, "run 7", "has run 1 only", NULL);
     assert_int_equal(rps_reader_summary(reader, 7, &summary, &err), RPS_FAILED);
     fixture_says(&err, "run 7", NULL);
-    assert_int_equal(rps_reader_plan(reader, 7, &plan, &err), RPS_FAILED);
+    assert_int_equal(rps_reader_plan(fixture_arena, reader, 7, &plan, &err), RPS_FAILED);
     fixture_says(&err, "run 7", NULL);
     rps_reader_close(reader);
 }

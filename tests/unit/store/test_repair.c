@@ -329,13 +329,12 @@ static void descriptions_that_are_lost(void **state)
     assert_non_null(strstr(findings.text, "numbers instead of names"));
     assert_non_null(strstr(findings.text, "note: run 1: the formulas of its metrics are"));
     assert_int_equal(rps_reader_open(&reader, saved, &err), 0);
-    assert_int_equal(rps_reader_plan(reader, 2, &plan, &err), 0);
+    assert_int_equal(rps_reader_plan(fixture_arena, reader, 2, &plan, &err), 0);
     assert_int_equal(plan->set_count, 2);
     assert_int_equal(plan->set[0].event_count, 2);
     assert_int_equal(plan->set[1].event_count, 1); /* event d was never counted */
     assert_string_equal(plan->set[0].event[1].name, "event_0_1");
     assert_int_equal(plan->metric_count, 6);
-    rps_plan_free(plan);
     rps_reader_close(reader);
 }
 
@@ -524,24 +523,24 @@ static void two_repairs_into_one_place(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
 /* The SHARED tests have lists of damages. Two programs test one half each. */
-#define SHARED TEST(detections_that_are_not_whole), TEST(every_page_in_turn),                      \
-    TEST(a_file_that_was_cut), TEST(rows_that_cannot_be_believed),                                 \
-    TEST(pages_of_descriptions), TEST(any_bytes_can_be_read)
+#define SHARED                                                                                     \
+    TEST(detections_that_are_not_whole), TEST(every_page_in_turn), TEST(a_file_that_was_cut),      \
+        TEST(rows_that_cannot_be_believed), TEST(pages_of_descriptions),                           \
+        TEST(any_bytes_can_be_read)
 
 /* test_repair [FIRST STEP] */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest shared[] = {SHARED}, tests[] = {
-        TEST(nothing_is_lost_of_a_sound_store),
-        TEST(many_places),
-        TEST(blocks_stand_for_what_is_lost),
-        TEST(descriptions_that_are_lost),
-        TEST(the_log_is_read),
-        TEST(two_repairs_into_one_place),
-        SHARED,
-    };
+                                                     TEST(nothing_is_lost_of_a_sound_store),
+                                                     TEST(many_places),
+                                                     TEST(blocks_stand_for_what_is_lost),
+                                                     TEST(descriptions_that_are_lost),
+                                                     TEST(the_log_is_read),
+                                                     TEST(two_repairs_into_one_place),
+                                                     SHARED,
+                                                 };
 
-    return sound_part(argc, argv, &first, &step)
-               ? cmocka_run_group_tests(shared, NULL, NULL)
-               : cmocka_run_group_tests(tests, NULL, NULL);
+    return sound_part(argc, argv, &first, &step) ? cmocka_run_group_tests(shared, NULL, NULL)
+                                                 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -535,7 +535,7 @@ static enum rps_run_state state_of(const char *path, int64_t run_id, struct rps_
     struct rps_error err;
 
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
-    assert_int_equal(rps_reader_run(reader, run_id, run, &err), 0);
+    assert_int_equal(rps_reader_run(fixture_arena, reader, run_id, run, &err), 0);
     rps_reader_close(reader);
     return run->state;
 }
@@ -562,7 +562,6 @@ static void a_killed_recorder_leaves_a_good_run(void **state)
     /* The run is read while it is being written. */
     assert_int_equal(state_of(path, 1, &run), RPS_RUN_RECORDING);
     assert_int_equal(run.elapsed_ns, last.start_ns + last.length_ns);
-    rps_run_free(&run);
     recorder_expect(path, 1, 0, 3000);
     /* Opening the store again does not change a run whose recorder is alive. */
     assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
@@ -574,7 +573,6 @@ static void a_killed_recorder_leaves_a_good_run(void **state)
     age_heartbeat(path, "realtime_ns - 3 * interval_ns - 30000000000");
     assert_int_equal(state_of(path, 1, &run), RPS_RUN_INTERRUPTED);
     assert_string_equal(run.end_reason, "the recorder was killed, or its disk was full");
-    rps_run_free(&run);
     assert_string_equal(fixture_text(path, "SELECT state FROM run"), "recording");
     recorder_expect(path, 1, 0, 3000);
     writer = NULL;
@@ -626,7 +624,6 @@ static void the_heartbeat_decides(void **state)
         fixture_exec(path, cases[i].sql);
         if (state_of(path, 1, &run) != cases[i].state)
             fail_msg("%s: state %d", cases[i].sql, run.state);
-        rps_run_free(&run);
         assert_string_equal(fixture_text(path, "SELECT state FROM run"), "recording");
         writer = NULL;
         assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
@@ -652,7 +649,6 @@ static void a_run_begins_with_a_heartbeat(void **state)
     assert_int_equal(rps_write_run_begin(writer->db, &run, plan, &run_id), SQLITE_OK);
     rps_run_free(&run);
     assert_int_equal(state_of(path, run_id, &run), RPS_RUN_RECORDING);
-    rps_run_free(&run);
     rps_writer_close(writer);
     rps_plan_free(plan);
 }
