@@ -40,8 +40,8 @@ enum rps_apart_kind {
     RPS_APART_PROGRAM_2, /* Second program, if two programs have most samples together */
     RPS_APART_CGROUP,
     RPS_APART_CALLER, /* Caller of the top function, if other groups have the same top function */
-    RPS_APART_PLACE,  /* Line in the top function, or block of 128 bytes if lines are unknown,
-                         if no caller distinguishes such groups */
+    RPS_APART_PLACE,  /* Line in the top function, if no caller distinguishes such groups; or block
+                         of 128 bytes, if lines are unknown or no line distinguishes the group */
     RPS_APART_TOTAL,  /* Function with the most distinctive share in itself and its callees, if no
                          function of the program has most samples; shares include callees */
     RPS_APART_KINDS
@@ -186,10 +186,11 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
 
 /* Format a name for a group: the function or the program that half of its samples were in. If one
  * program has nearly all samples, and one function has half of the samples, the name is "program:
- * function". If another group is in the same function, the name has the place in it, too. If no
- * name has half of the samples, the name is the most distinctive function with a fifth of them. If
- * is_of_several is 1, the name is compared with those of other runs: it has no place, and half of
- * the samples. A group without a name gets "". The text is cut to size. Return ret. */
+ * function". If another group is in the same function, the name has the place in it, too, or is
+ * "caller: function". If no function with a name has half of the samples, the name is the most
+ * distinctive program or function with a fifth of them. If is_of_several is 1, the name is compared with those
+ * of other runs: it has no place, and half of the samples. A group without a name gets "". If the
+ * text is too long, the first name is shortened before the second. Return ret. */
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group,
                            int is_of_several);
 

@@ -81,16 +81,22 @@ static int is_word(char byte)
     return byte == '_' || isalnum((unsigned char)byte);
 }
 
-/* Return the position after the operator's name ("operator<", "operator new") at `at`, or `at`. */
+/* Return the position after the operator's name ("operator<", "operator new") at `at`, or `at`.
+ * Template arguments are no part of the name, but the space in "operator< <int>" is. */
 static const char *behind_operator(const char *name, const char *at)
 {
     static const char word[] = "operator";
-    const char *behind = at + strlen(word);
+    const char *behind = at + strlen(word), *symbol = behind;
 
     if (strncmp(at, word, strlen(word)) != 0 || is_word(*behind) || (at > name && is_word(at[-1])))
         return at;
-    behind += strncmp(behind, "()", 2) == 0 ? 2 : 0;
-    return behind + strcspn(behind, "(");
+    behind += strspn(behind, "<");
+    behind += strspn(behind, "+-*/%^&|~!=>,");
+    if (behind == symbol && (strncmp(behind, "()", 2) == 0 || strncmp(behind, "[]", 2) == 0))
+        behind += 2;
+    if (behind == symbol) /* "operator new", or a conversion to a type */
+        return behind + strcspn(behind, "(");
+    return behind + (strncmp(behind, " <", 2) == 0);
 }
 
 const char *rps_text_function_own(const char *name, const char **ret_end)
@@ -139,11 +145,13 @@ static size_t put_function(char *ret, size_t size, const char *name, const char 
                            const char *end, int is_part, int by_templates)
 {
     size_t used = (size_t)snprintf(ret, size, "%s", is_part ? "...::" : "");
+    const char *operator_end = NULL;
 
     for (const char *next; at < end && used < size; at = next) {
-        int is_template = by_templates && *at == '<' && at > name && is_word(at[-1]);
+        int is_template =
+            by_templates && *at == '<' && at > name && (is_word(at[-1]) || at == operator_end);
 
-        next = is_template ? behind_bracket(at) : behind_operator(name, at);
+        next = is_template ? behind_bracket(at) : (operator_end = behind_operator(name, at));
         next += next == at;
         used += (size_t)snprintf(ret + used, size - used, "%.*s",
                                  is_template ? 2 : (int)(next - at), is_template ? "<>" : at);

@@ -183,6 +183,7 @@ static int64_t caller_of(const struct rps_share_index *index, size_t stack, cons
 struct places {
     struct rps_intern keys;      /* a line or the beginning of a block, and 1 for a block */
     struct rps_share_name *name; /* owned by the arena */
+    int are_blocks;              /* 1: blocks, also if lines are known */
 };
 
 /* Return the number of a frame's place in its function `name`, or -1 if the place is unknown. */
@@ -194,7 +195,7 @@ static int64_t add_place(struct rps_arena *arena, const struct rps_share_index *
     const struct rps_frame *at =
         frame < index->code->frame_count ? &index->code->frame[frame] : NULL;
     const uint64_t offset = at ? (at->address - at->function) & ~(uint64_t)(BLOCK_BYTES - 1) : 0;
-    const int is_block = key->line == 0;
+    const int is_block = places->are_blocks || key->line == 0;
     int64_t number;
     int is_new;
 
@@ -206,7 +207,7 @@ static int64_t add_place(struct rps_arena *arena, const struct rps_share_index *
     if (is_new) {
         places->name = rps_arena_grow(arena, places->name, (size_t)number, sizeof(*places->name));
         places->name[number] = (struct rps_share_name){
-            .name = !is_block ? name
+            .name = key->line > 0 ? name
                     : key->how == RPS_LOCATION_NONE
                         ? rps_arena_print(
                               arena, "%s+0x%" PRIx64,
@@ -244,8 +245,8 @@ static int has_top(const struct rps_share_group *group, const char *name)
 }
 
 /* For each group, find the caller that is `up` calls above the function `top` and distinguishes the
- * group from the other groups; 0: the place in this function. Groups without ranges in `alike` are
- * not changed. */
+ * group from the other groups; 0: the line in this function; -1: the block. Groups without ranges
+ * in `alike` are not changed. */
 static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
                         const struct rps_run_part *alike, const char *top, int up,
                         const struct rps_share_name *name, struct rps_share_group *group,
@@ -254,7 +255,7 @@ static int find_callers(struct rps_arena *arena, struct rps_sample_source *sourc
     const size_t stacks = source->code->stack_count;
     const struct rps_share_index *index = &source->index;
     struct rps_arena *scratch = rps_arena_new();
-    struct places places = {.keys = RPS_INTERN_OF(struct rps_intern_key)};
+    struct places places = {.keys = RPS_INTERN_OF(struct rps_intern_key), .are_blocks = up < 0};
     int64_t *caller = rps_arena_get(scratch, stacks, sizeof(*caller));
     struct rps_code_counts counts = {.key = caller};
     struct rps_apart_names names = {RPS_COUNT_STACKS, stacks, caller, 0, name, 0, NULL};
@@ -273,6 +274,38 @@ static int find_callers(struct rps_arena *arena, struct rps_sample_source *sourc
     rps_intern_free(&places.keys);
     rps_arena_free(scratch);
     return result < 0 ? RPS_FAILED : 0;
+}
+
+/* For each group in `alike`, find the place in the function `top` that distinguishes the group. A
+ * group with several loops may have no such line, but its lines together are a block of code. This
+ * place has the line with most samples of the group. */
+static int find_places(struct rps_arena *arena, struct rps_sample_source *source,
+                       const struct rps_run_part *alike, const char *top,
+                       const struct rps_share_name *name, struct rps_share_group *group,
+                       struct rps_error *err)
+{
+    struct rps_share_apart *line = rps_arena_get(arena, alike->group_count, sizeof(*line));
+    int has_more = 1;
+
+    for (int up = 0; up >= -1 && has_more; up--) {
+        if (find_callers(arena, source, alike, top, up, name, group, err) < 0)
+            return RPS_FAILED;
+        has_more = 0;
+        for (size_t g = 0; g < alike->group_count; g++) {
+            struct rps_share_apart *own = &group[g].apart[RPS_APART_PLACE];
+            const struct rps_share_name *most = &group[g].top[0].name;
+
+            own->is_found &= own->share > own->rest && own->share >= PLACE_MIN;
+            if (line[g].is_found)
+                *own = line[g];
+            else if (up < 0 && own->is_found && most->line > 0)
+                own->name = *most;
+            line[g] = *own;
+            has_more |= has_top(&group[g], top) && !own->is_found && most->line > 0;
+            group[g].is_alike &= !own->is_found;
+        }
+    }
+    return 0;
 }
 
 int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
@@ -307,14 +340,8 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
                 group[g].is_alike &= !own->is_found;
             }
         }
-        if (!is_found && find_callers(arena, source, &alike, top, 0, name, group, err) < 0)
+        if (!is_found && find_places(arena, source, &alike, top, name, group, err) < 0)
             return RPS_FAILED;
-        for (size_t g = 0; g < part->group_count && !is_found; g++) {
-            struct rps_share_apart *own = &group[g].apart[RPS_APART_PLACE];
-
-            own->is_found &= own->share > own->rest && own->share >= PLACE_MIN;
-            group[g].is_alike &= !own->is_found;
-        }
     }
     return 0;
 }

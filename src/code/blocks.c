@@ -246,8 +246,8 @@ static const char *chains_advice(const struct rps_code_output *output)
                    : " Start Java with -XX:+PreserveFramePointer to record callers.";
     return strcmp(output->code->sampling.stacks, "fp") == 0
                ? " Build with -fno-omit-frame-pointer, or record with --stacks auto."
-               : " If a function has more than 8 KiB on the stack, build with "
-                 "-fno-omit-frame-pointer and record with --stacks fp.";
+               : " If the call stacks are larger than 8 KiB, build with -fno-omit-frame-pointer "
+                 "and record with --stacks fp.";
 }
 
 /* Return how to get a map of JIT-compiled code. */

@@ -326,6 +326,55 @@ static double unnamed_share(const struct rps_part_shares *shares, size_t group)
     return rps_shares_part(unnamed, whole_of(&shares->group[group]));
 }
 
+/* Set the line of a function in a group to its line with most samples of the group. `seen`: samples
+ * of each line. `function_of`: index in `of_run` of each line's function. */
+static void place_top(struct rps_arena *arena, const struct rps_share_items *lines,
+                      const uint64_t *seen, const size_t *function_of,
+                      const struct rps_share_name *of_run, struct rps_share_name *name)
+{
+    const struct rps_share_key *found = NULL;
+    uint64_t most = 0;
+
+    for (size_t l = 0; l < lines->count; l++) {
+        if (seen[l] <= most || lines->key[l].line == 0 || of_run[function_of[l]].name != name->name)
+            continue;
+        most = seen[l];
+        found = &lines->key[l];
+    }
+    if (found) {
+        name->file = rps_arena_text(arena, found->file);
+        name->line = found->line;
+    }
+}
+
+/* Set the lines of the functions of each group, which are those of the whole run before. */
+static int place_groups(struct rps_arena *arena, struct rps_sample_source *source,
+                        const struct rps_run_part *part, const int64_t *function,
+                        struct rps_part_shares *shares, struct rps_error *err)
+{
+    const struct rps_share_items *lines = &source->index.lines;
+    struct rps_arena *scratch = rps_arena_new();
+    int64_t *line = rps_share_index_innermost_lines(scratch, &source->index, 1);
+    size_t *function_of = rps_arena_get(scratch, lines->count, sizeof(*function_of));
+    struct rps_code_counts counts = {.key = line, .key_count = lines->count};
+    int result = rps_sample_source_count(scratch, &counts, source, part, RPS_COUNT_STACKS, err);
+
+    for (size_t s = 0; s < source->code->stack_count; s++) {
+        if (line[s] >= 0)
+            function_of[line[s]] = (size_t)function[s];
+    }
+    for (size_t g = 0; g < part->group_count && result == 0; g++) {
+        struct rps_share_group *group = &shares->group[g];
+        struct rps_share_top *top = group->count > 0 ? group->top : group->function;
+
+        for (int t = 0; t < group->count + group->function_count; t++)
+            place_top(arena, lines, &counts.seen[g * lines->count], function_of, shares->name,
+                      &top[t].name);
+    }
+    rps_arena_free(scratch);
+    return result;
+}
+
 static int find_shares(struct rps_arena *arena, struct rps_sample_source *source,
                        const struct rps_run_part *part, struct rps_part_shares *ret,
                        struct rps_error *err)
@@ -369,6 +418,10 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
             fill_top(by_program ? group->function : group->top, whole_of(group), ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);
     }
+    if (part->group_count > 1)
+        result = place_groups(arena, source, part, function, ret, err);
+    if (result < 0)
+        goto out;
     result = rps_code_apart(arena, source, part,
                             &(struct rps_apart_names){.what = RPS_COUNT_STACKS,
                                                       .id_count = code->stack_count,

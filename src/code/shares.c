@@ -236,6 +236,9 @@ struct growing {
     struct rps_arena *arena; /* Owner of the tree. */
     const struct rps_share_index *index;
     struct rps_share_items nodes; /* Nodes by number; 0 is the root. */
+    struct rps_share_items lines; /* Lines of nodes: the node is in `module`. */
+    uint64_t *line_total;         /* Samples of each line of a node, with callees. */
+    uint64_t *most;               /* For each node, the samples of its line. */
     struct rps_calls calls;
 };
 
@@ -243,6 +246,8 @@ static struct rps_call *add_call(struct growing *growing)
 {
     struct rps_calls *calls = &growing->calls;
 
+    growing->most =
+        rps_arena_grow(growing->index->arena, growing->most, calls->count, sizeof(*growing->most));
     calls->call = rps_arena_grow(growing->arena, calls->call, calls->count, sizeof(*calls->call));
     return &calls->call[calls->count++];
 }
@@ -252,7 +257,6 @@ static size_t find_node(struct growing *growing, size_t parent, size_t e)
 {
     const struct rps_share_index *index = growing->index;
     const struct rps_share_key *item = &index->items.key[index->item[e]];
-    const struct rps_share_key *line = &index->lines.key[index->line[e]];
     const struct rps_share_key key = {
         .name = "", .file = "", .module = parent, .line = (int)index->item[e]};
     size_t node = rps_share_items_number(index->arena, &growing->nodes, &key);
@@ -263,21 +267,43 @@ static size_t find_node(struct growing *growing, size_t parent, size_t e)
             .item = index->item[e],
             .function = item->name,
             .module = rps_share_index_path(index->code, item->module),
-            .file = line->file,
-            .line = line->line,
+            .file = index->lines.key[index->line[e]].file,
             .is_kernel = rps_share_index_is_kernel(index->code, item->module),
         };
     return node;
 }
 
+/* Add the samples of entry e to its line in the node. The node shows its line with most samples. */
+static void add_line(struct growing *growing, size_t node, size_t e, uint64_t samples)
+{
+    const struct rps_share_index *index = growing->index;
+    const struct rps_share_key *line = &index->lines.key[index->line[e]];
+    const struct rps_share_key key = {
+        .name = "", .file = "", .module = node, .line = (int)index->line[e]};
+    const size_t count = growing->lines.count;
+    const size_t at = rps_share_items_number(index->arena, &growing->lines, &key);
+    struct rps_call *call = &growing->calls.call[node];
+
+    if (at == count)
+        growing->line_total =
+            rps_arena_grow(index->arena, growing->line_total, count, sizeof(*growing->line_total));
+    growing->line_total[at] += samples;
+    if (line->line == 0 || (call->line > 0 && growing->line_total[at] <= growing->most[node]))
+        return;
+    growing->most[node] = growing->line_total[at];
+    call->file = line->file;
+    call->line = line->line;
+}
+
 /* Return the node of a stack; `node` is its caller's node. Functions are added outermost first. */
-static size_t add_stack_calls(struct growing *growing, size_t stack, size_t node)
+static size_t add_stack_calls(struct growing *growing, size_t stack, size_t node, uint64_t samples)
 {
     const struct rps_share_index *index = growing->index;
     size_t frame = rps_share_frame_of(index->code, stack), last = index->first[frame + 1] - 1;
 
     for (size_t e = last + 1; e-- > index->first[frame];) {
         node = find_node(growing, node, e);
+        add_line(growing, node, e, samples);
         if (e < last)
             growing->calls.call[node].is_inlined = 1;
     }
@@ -299,7 +325,8 @@ static void grow_tree(struct growing *growing, const uint64_t *samples)
         node[s] = RPS_SHARE_NONE;
         if (within[s] == 0)
             continue;
-        node[s] = add_stack_calls(growing, s, parent == RPS_SHARE_NONE ? 0 : node[parent]);
+        node[s] =
+            add_stack_calls(growing, s, parent == RPS_SHARE_NONE ? 0 : node[parent], within[s]);
         growing->calls.call[node[s]].self += samples[s];
     }
     growing->calls.node = node;

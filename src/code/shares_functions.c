@@ -21,27 +21,40 @@ static struct rps_share_name *make_names(struct rps_arena *arena,
     return name;
 }
 
-int64_t *rps_share_index_functions(struct rps_arena *arena, const struct rps_share_index *index,
-                                   int user, struct rps_share_name **ret_name, size_t *ret_count)
+/* Return the element of `of`, which is parallel to the items, for each stack's innermost function. */
+static int64_t *find_innermost(struct rps_arena *arena, const struct rps_share_index *index,
+                               int user, const size_t *of)
 {
     const struct rps_code *code = index->code;
-    int64_t *function = rps_arena_get(arena, code->stack_count, sizeof(*function));
+    int64_t *ret = rps_arena_get(arena, code->stack_count, sizeof(*ret));
 
     for (size_t s = 0; s < code->stack_count; s++) {
         size_t frame = rps_share_frame_of(code, s);
 
         if (frame == code->frame_count)
-            function[s] = -1;
+            ret[s] = -1;
         else if (user && rps_share_index_is_kernel(code, rps_share_index_module(index, frame)))
-            function[s] = rps_share_parent_of(code, s) == RPS_SHARE_NONE
-                              ? -1
-                              : function[rps_share_parent_of(code, s)];
+            ret[s] = rps_share_parent_of(code, s) == RPS_SHARE_NONE
+                         ? -1
+                         : ret[rps_share_parent_of(code, s)];
         else
-            function[s] = (int64_t)index->item[index->first[frame]];
+            ret[s] = (int64_t)of[index->first[frame]];
     }
+    return ret;
+}
+
+int64_t *rps_share_index_functions(struct rps_arena *arena, const struct rps_share_index *index,
+                                   int user, struct rps_share_name **ret_name, size_t *ret_count)
+{
     *ret_name = make_names(arena, index);
     *ret_count = index->items.count;
-    return function;
+    return find_innermost(arena, index, user, index->item);
+}
+
+int64_t *rps_share_index_innermost_lines(struct rps_arena *arena,
+                                         const struct rps_share_index *index, int user)
+{
+    return find_innermost(arena, index, user, index->line);
 }
 
 int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *code, int user,

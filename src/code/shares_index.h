@@ -65,6 +65,11 @@ int64_t *rps_share_index_functions(struct rps_arena *arena, const struct rps_sha
 void rps_share_index_place(const struct rps_share_index *index, const uint64_t *samples,
                            struct rps_share_name *name);
 
+/* Return the number of the line of each stack's innermost function, or -1: none. If `user` is 1,
+ * functions of the kernel are left out, as in rps_share_index_functions. */
+int64_t *rps_share_index_innermost_lines(struct rps_arena *arena,
+                                         const struct rps_share_index *index, int user);
+
 /* These three functions return the number of a frame's module, the path of the module (or
  * RPS_SHARE_UNKNOWN), and 1 if the module is the kernel. */
 size_t rps_share_index_module(const struct rps_share_index *index, size_t frame);

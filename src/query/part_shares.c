@@ -185,8 +185,10 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
     const struct rps_share_apart *place = &group->apart[RPS_APART_PLACE];
     const struct rps_share_apart *total = &group->apart[RPS_APART_TOTAL];
+    const struct rps_share_apart *unsure = &group->unsure;
     const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
     const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
+    enum rps_apart_kind kind = RPS_APART_PROGRAM;
     int is_named;
     char name[256], own[16], rest[16];
 
@@ -230,11 +232,12 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     if (group->other)
         return ret;
     if (is_positive(&group->chance) && group->chance.share >= CHANCE_SHARE_MIN &&
-        !(is_positive(&group->unsure) && group->unsure.share > group->chance.share))
-        append_unsure(ret, size, RPS_APART_TOTAL, &group->chance, group);
-    else if (is_positive(&group->unsure) &&
-             !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
-        append_unsure(ret, size, RPS_APART_PROGRAM, &group->unsure, group);
+        !(is_positive(&group->unsure) && group->unsure.share > group->chance.share)) {
+        kind = RPS_APART_TOTAL;
+        unsure = &group->chance;
+    }
+    if (is_positive(unsure) && !(is_named && strcmp(unsure->name.name, top->name.name) == 0))
+        append_unsure(ret, size, kind, unsure, group);
     if (!ret[0] || !is_tested)
         append_largest(ret, size, group);
     if (!ret[0])
@@ -283,13 +286,16 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
     return ret;
 }
 
-/* Return the name of the function whose share in the group is most distinctive, or NULL. */
+/* Return the name of the function whose share in the group is most distinctive, or NULL. If the top
+ * names are programs and none of them has most samples, programs precede functions. */
 static const char *distinctive_name(const struct rps_share_group *group)
 {
     const struct rps_share_apart *const named[] = {
-        &group->apart[RPS_APART_TOTAL], &group->apart[RPS_APART_FUNCTION], &group->chance};
+        &group->apart[RPS_APART_PROGRAM], &group->apart[RPS_APART_TOTAL],
+        &group->apart[RPS_APART_FUNCTION], &group->chance, &group->unsure};
+    const int has_program = group->by_program && !(group->top->share >= RPS_SHARES_NAME_MIN);
 
-    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+    for (size_t i = has_program ? 0 : 1; i < RPS_COUNT(named); i++) {
         if (is_positive(named[i]) && named[i]->share >= DISTINCTIVE_MIN)
             return named[i]->name.name;
     }
@@ -313,7 +319,8 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
         return rps_text_function(ret, size, total->name.name);
     if (group->count == 0)
         return ret;
-    if (!(top->share >= RPS_SHARES_NAME_MIN))
+    if (!(top->share >= RPS_SHARES_NAME_MIN) ||
+        (distinctive && top->name.is_unnamed && !group->by_program))
         return distinctive ? rps_text_function(ret, size, distinctive) : ret;
     if (group->apart[RPS_APART_CALLER].is_found) {
         outer = group->apart[RPS_APART_CALLER].name.name;
@@ -328,12 +335,12 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
     }
     if (!inner && !is_of_several && group->apart[RPS_APART_PLACE].is_found)
         return rps_share_name_text(ret, size, &group->apart[RPS_APART_PLACE].name);
-    rps_text_function(ret, size, outer);
-    used = strlen(ret);
-    if (inner && used + sizeof(": ...") < size) {
-        strcpy(ret + used, ": ");
-        rps_text_function(ret + used + 2, size - used - 2, inner);
-    }
+    if (!inner)
+        return rps_text_function(ret, size, outer);
+    used = strlen(rps_text_function(ret, size, inner)) + strlen(": ");
+    rps_text_function(ret, used < size / 2 ? size - used : size - size / 2, outer);
+    used = strlen(strcat(ret, ": "));
+    rps_text_function(ret + used, size - used, inner);
     return ret;
 }
 

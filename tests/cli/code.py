@@ -600,7 +600,7 @@ def test_callers():
 
 
 def test_places():
-    """phases in one function, which have the same callers, are distinguished by its lines, or by its blocks of 128 bytes"""
+    """phases in one function, which have the same callers, are distinguished by its lines, or by its blocks of 128 bytes; the line is that of the class"""
     def places_of(folder, run):
         found = json.loads(expect(folder.call("phases", "-r", run, "--format", "json"), 0).stdout)["labels"]
         words = " ".join(expect(folder.call("phases", "-r", run), 0).stdout.split())
@@ -630,6 +630,18 @@ def test_places():
         ask_store(folder / "rpistat.data", "UPDATE location SET how = 'none' WHERE run_id = 2")
         found, words = places_of(folder, "2")
         assert [rows[0][0] for rows in found] == ["work+0x1000", "work+0x1080", "work+0x1100"], found
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=3)  # each of the lines 30 and 40 is half of the last phase, in the same block
+        for period in range(360):
+            line = [10, 20, 30, 30, 40][period // 60 - 1 if period >= 240 else period // 120]
+            seen.add(period, [("main", WORK, "/src/work.c", line)], 7 if line == 40 else 8)
+        seen.write()
+        ask_store(folder / "rpistat.data", "UPDATE frame SET function = 4096, address = 4096 + 160 * min(frame, 2) + 16 * (frame = 3) WHERE run_id = 3")
+        found, words = places_of(folder, "3")
+        assert [[row[:2] for row in rows] for rows in found] == [[("main", line)] for line in (10, 20, 30)], found
+        assert "C: in main (work.c:30)" in words and "+0x" not in words, words
+        text = expect(folder.call("code", "-r", "3"), 0).stdout
+        assert ["main (work.c:%d) 100 %%" % line in text for line in (10, 20, 30, 40)] == [True, True, True, False], text
 
 
 def test_few():

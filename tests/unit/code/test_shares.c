@@ -322,7 +322,7 @@ static const struct rps_call *call_at(const struct rps_calls *calls, const char 
 
 static void trees(void **state)
 {
-    static uint64_t few[10] = {[3] = 7};
+    static uint64_t few[10] = {[3] = 7}, other_line[10] = {[0] = 2, [9] = 3};
     struct rps_calls calls;
 
     (void)state;
@@ -345,6 +345,10 @@ static void trees(void **state)
 
     calls = rps_shares_calls(arena, &code, few);
     assert_int_equal(calls.count, 4); /* stacks without samples are left out */
+    assert_int_equal(call_at(&calls, "main")->line, 5);
+    assert_int_equal(call_at(&calls, "main;spin")->line, 40);
+    calls = rps_shares_calls(arena, &code, other_line);
+    assert_int_equal(call_at(&calls, "main")->line, 8); /* the line with most samples */
 }
 
 /* An inner function (2) with two callers (0, 1) makes two groups of calls. Calls with few samples

@@ -763,7 +763,7 @@ static void make_hostile(struct made *made)
     made->change[1][0] = untested(1, 1e12, RPS_CHANGE_SINGLE);
     made->row[0].function_count = made->row[1].function_count = 0;
     add_function(made, 0,
-                 "operator<< <std::__cxx11::basic_string<char>, \r\x7f long, longer, longest>",
+                 "operator<< {std::__cxx11::basic_string{char}, \r\x7f long, longer, longest}",
                  "/a/\x1b.c", untested(1e300, 1, RPS_CHANGE_SINGLE));
     made->remark[0] = (char *)(uintptr_t) "A *remark*\n# on it: www.a.org, www.1.org";
     made->comparison.remark_count = 1;
@@ -779,7 +779,7 @@ static void test_hostile(void **state)
         RPS_FORMAT_TEXT, &made,
         "<script>\\xe2\\x80\\xae took under 1/10000 of the time of <script>\\xe2\\x80\\xae "
         "(<0.0001 s instead\n"
-        "of 1e+282 E s); operator<< <std::__cxx11::basic_string<char>, \\x0d\\x7f lo... has most "
+        "of 1e+282 E s); operator<< {std::__cxx11::basic_string{char}, \\x0d\\x7f lo... has most "
         "of "
         "it\n"
         "(30 % of samples, 60 % in <script>\\xe2\\x80\\xae); one run per side does not show how "
@@ -807,12 +807,12 @@ static void test_hostile(void **state)
         "\n"
         "  Class  Function                                                                         "
         "          <script>\\xe2\\x80\\xae\n"
-        "  all    operator<< <std::__cxx11::basic_string<char>, \\x0d\\x7f long, longer, longest> "
+        "  all    operator<< {std::__cxx11::basic_string{char}, \\x0d\\x7f long, longer, longest} "
         "(\\x1b.c:40)            1e+282 E s\n"
         "\n"
         "  Class  Function                                                                         "
         "          <script>\\xe2\\x80\\xae  Change\n"
-        "  all    operator<< <std::__cxx11::basic_string<char>, \\x0d\\x7f long, longer, longest> "
+        "  all    operator<< {std::__cxx11::basic_string{char}, \\x0d\\x7f long, longer, longest} "
         "(\\x1b.c:40)                1.00 s     0 x\n"
         "\n"
         "Remarks\n"
@@ -821,7 +821,7 @@ static void test_hostile(void **state)
         RPS_FORMAT_MARKDOWN, &made,
         "### \\<script\\>\\\\xe2\\\\x80\\\\xae took under 1/10000 of the time of "
         "\\<script\\>\\\\xe2\\\\x80\\\\xae (\\<0.0001 s instead of 1e+282 E s); operator\\<\\< "
-        "\\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f lo... has most of it (30 % "
+        "{std::\\_\\_cxx11::basic\\_string{char}, \\\\x0d\\\\x7f lo... has most of it (30 % "
         "of samples, 60 % in \\<script\\>\\\\xe2\\\\x80\\\\xae); one run per side does not show "
         "how much runs vary.\n"
         "\n"
@@ -845,8 +845,8 @@ static void test_hostile(void **state)
         "| Class | Function | \\<script\\>\\\\xe2\\\\x80\\\\xae | "
         "\\<script\\>\\\\xe2\\\\x80\\\\xae | Change |\n"
         "| :-- | :-- | --: | --: | --: |\n"
-        "| all | operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f "
-        "long, longer, longest\\> (\\\\x1b\\.c:40) | 1e+282 E s | 1.00 s | 0 x |\n"
+        "| all | operator\\<\\< {std::\\_\\_cxx11::basic\\_string{char}, \\\\x0d\\\\x7f "
+        "long, longer, longest} (\\\\x1b\\.c:40) | 1e+282 E s | 1.00 s | 0 x |\n"
         "\n"
         "</details>\n"
         "\n"

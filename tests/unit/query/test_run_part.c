@@ -236,22 +236,46 @@ static void names_that_stand_out(void **state)
     group.top[0].share = .4; /* No name has half of the samples. */
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "parse");
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 1), "");
+    group.by_program = program->is_found = 1; /* The program has a smaller share than half. */
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "parse");
+    program->share = .3;
+    program->rest = .1;
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "cc1");
+    group.by_program = program->is_found = 0;
     group.apart[RPS_APART_TOTAL].share = .19;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "");
     group.chance = (struct rps_share_apart){1, 1, {.name = "scan", .file = ""}, .3, .1};
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "scan");
+    group.unsure = group.chance;
     group.chance.is_found = 0;
-    group.top[0].share = .6;
+    group.unsure.name.name = "md5sum";
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "md5sum");
+    group.unsure.is_found = 0;
+    group.chance.is_found = 1;
+    group.top[0].share = .6; /* Most samples are in code without a name. */
+    group.top[0].name.is_unnamed = 1;
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "scan");
+    group.chance.is_found = group.top[0].name.is_unnamed = 0;
     group.apart[RPS_APART_TOTAL].is_found = 0;
     group.is_alike = 0;
     group.apart[RPS_APART_CALLER] =
         (struct rps_share_apart){1, 1, {.name = "main", .file = ""}, .6, 0};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1, called by main");
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "main: cc1");
+    group.apart[RPS_APART_CALLER].name.name = "some_namespace::SomeClass::run_all_the_jobs";
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0),
+                        "...::SomeClass::run_all_the_jobs: cc1");
+    group.top[0].name.name = "another_namespace::AnotherClass::another_function";
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0),
+                        "...::run_all_the_jobs: ...::another_function");
+    group.top[0].name.name = "cc1";
     group.apart[RPS_APART_CALLER].is_found = 0;
     group.apart[RPS_APART_PLACE] =
         (struct rps_share_apart){1, 1, {.name = "cc1", .file = "/src/cc.c", .line = 7}, .4, 0};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1 (cc.c:7)");
+    group.chance = (struct rps_share_apart){1, 1, {.name = "cc1", .file = ""}, .75, .1};
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1 (cc.c:7)");
+    group.chance.is_found = 0;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "cc1 (cc.c:7)");
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 1), "cc1");
     group.apart[RPS_APART_PLACE].is_found = 0;
