@@ -41,7 +41,7 @@ enum rps_apart_kind {
     RPS_APART_CGROUP,
     RPS_APART_CALLER, /* Caller of the top function, if other groups have the same top function */
     RPS_APART_PLACE,  /* Line in the top function, if no caller distinguishes such groups; or block
-                         of 128 bytes, if lines are unknown or no line distinguishes the group */
+                         of 64 bytes, if lines are unknown or no line distinguishes the group */
     RPS_APART_TOTAL,  /* Function with the most distinctive share in itself and its callees, if no
                          function of the program has most samples; shares include callees */
     RPS_APART_KINDS

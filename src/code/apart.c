@@ -11,7 +11,7 @@
 #include "rpistat/text.h"
 
 #define PLACE_MIN   .1 /* Minimum share of a place that distinguishes groups in one function. */
-#define BLOCK_BYTES 128
+#define BLOCK_BYTES 64
 #define CALLERS_MAX 8 /* Maximum number of calls from a distinguishing caller to its function. */
 
 struct rps_run_part rps_code_apart_blocks(struct rps_arena *arena, const struct rps_run_part *part)

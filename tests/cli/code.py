@@ -600,7 +600,7 @@ def test_callers():
 
 
 def test_places():
-    """phases in one function, which have the same callers, are distinguished by its lines, or by its blocks of 128 bytes; the line is that of the class"""
+    """phases in one function, which have the same callers, are distinguished by its lines, or by its blocks of 64 bytes; the line is that of the class"""
     def places_of(folder, run):
         found = json.loads(expect(folder.call("phases", "-r", run, "--format", "json"), 0).stdout)["labels"]
         words = " ".join(expect(folder.call("phases", "-r", run), 0).stdout.split())
@@ -625,11 +625,11 @@ def test_places():
         ask_store(folder / "rpistat.data", "UPDATE frame SET function = 4096, address = 4096 + 160 * frame WHERE run_id = 2")
         ask_store(folder / "rpistat.data", "UPDATE location SET function = 'main' WHERE run_id = 2")
         found, words = places_of(folder, "2")
-        assert found == [[("main+0x%x" % at, None, .8, .1)] for at in (0, 0x80, 0x100)], found
-        assert "A: in main+0x0" in words and "C main+0x100" in words and "build with -g" in words, words
+        assert found == [[("main+0x%x" % at, None, .8, .1)] for at in (0, 0x80, 0x140)], found
+        assert "A: in main+0x0" in words and "C main+0x140" in words and "build with -g" in words, words
         ask_store(folder / "rpistat.data", "UPDATE location SET how = 'none' WHERE run_id = 2")
         found, words = places_of(folder, "2")
-        assert [rows[0][0] for rows in found] == ["work+0x1000", "work+0x1080", "work+0x1100"], found
+        assert [rows[0][0] for rows in found] == ["work+0x1000", "work+0x1080", "work+0x1140"], found
         folder.record("-q")
         seen = Code(folder / "rpistat.data", run=3)  # each of the lines 30 and 40 is half of the last phase, in the same block
         for period in range(360):

@@ -409,7 +409,7 @@ static void groups_of_calls(void **unused)
 static void groups_of_blocks(void **unused)
 {
     static struct rps_frame frame[] = {
-        {0, 0, 0x1000, 0}, {1, 0, 0x107f, 0},      {2, 0, 0x1080, 0}, {3, 0, 0x1100, 0},
+        {0, 0, 0x1000, 0}, {1, 0, 0x103f, 0},      {2, 0, 0x1040, 0}, {3, 0, 0x1100, 0},
         {4, 0, 0x1180, 0}, {5, 0, 0x1200, 0x1000}, {6, 1, 0x2000, 0}, {7, 0, 0x3000, 0},
         {8, 0, 0x4000, 0}, {9, 0, 0x4100, 0},
     };
@@ -444,7 +444,7 @@ static void groups_of_blocks(void **unused)
  * (1) with fewer samples is not. */
 static void groups_of_a_large_function(void **unused)
 {
-    static struct rps_frame frame[] = {{0, 0, 0x1000, 0x1000}, {1, 0, 0x1040, 0x1000},
+    static struct rps_frame frame[] = {{0, 0, 0x1000, 0x1000}, {1, 0, 0x1020, 0x1000},
                                        {2, 0, 0x1080, 0x1000}, {3, 0, 0x3000, 0x3000},
                                        {4, 0, 0x3080, 0x3000}, {5, 0, 0x5000, 0x5000}};
     static struct rps_stack tree[] = {{0, -1, 0}, {1, -1, 1}, {2, -1, 2},
