@@ -141,7 +141,7 @@ enum rps_comparison_verdict {
 };
 enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *change);
 
-/* --- output: for users, in pull requests (Markdown) and for programs (JSON, CSV) ----------------- */
+/* --- output: for users, in pull requests (Markdown) and for programs (JSON, CSV) -------------- */
 
 /* A limit that the user set for a change, with its answer. */
 struct rps_comparison_limit {
@@ -184,7 +184,7 @@ const char *rps_comparison_answer(const struct rps_comparison *comparison);
  * every row (the table of the CSV). Numbers in texts are in the thread's locale. */
 void rps_comparison_put(struct rps_document *document, const struct rps_comparison_output *output);
 
-/* --- pictures: both sides over time, with their phases -------------------------------------------- */
+/* --- pictures: both sides over time, with their phases ---------------------------------------- */
 
 struct rps_comparison_plot {
     const struct rps_comparison *comparison;

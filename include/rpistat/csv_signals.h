@@ -17,10 +17,10 @@ struct rps_csv_signals {
 /* Convert observation numbers in the phases to row numbers. */
 void rps_csv_signals_set_rows(const struct rps_csv_signals *table, struct rps_found_phases *found);
 
-/* Return the signals for the detector, in the arena; the marks of gaps are those of `plain`. Columns
- * of positive values whose noise grows with their level become logarithms. The noise grows if the
- * median step between rows is more than twice as large in the highest third of values as in the
- * lowest third. Steps of logarithms must also vary less. Noise floors are set
+/* Return the signals for the detector, in the arena; the marks of gaps are those of `plain`.
+ * Columns of positive values whose noise grows with their level become logarithms. The noise grows
+ * if the median step between rows is more than twice as large in the highest third of values as in
+ * the lowest third. Steps of logarithms must also vary less. Noise floors are set
  * (rps_signals_floor_noise). */
 struct rps_signals rps_csv_signals_even(struct rps_arena *arena, const struct rps_signals *plain);
 

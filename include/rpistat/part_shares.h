@@ -174,7 +174,8 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
 /* Return 1 if a name has a larger share in the group than elsewhere, beyond chance. */
 int rps_share_is_positive(const struct rps_share_group *group);
 
-/* Return 1 if the names of the group were compared with those of other groups, and chance is known. */
+/* Return 1 if the names of the group were compared with those of other groups, and chance is
+ * known. */
 int rps_share_is_tested(const struct rps_share_group *group);
 
 /* Return 1 if a text from rps_share_group_text says that no function stands out. */
@@ -188,9 +189,9 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
  * program has nearly all samples, and one function has half of the samples, the name is "program:
  * function". If another group is in the same function, the name has the place in it, too, or is
  * "caller: function". If no function with a name has half of the samples, the name is the most
- * distinctive program or function with a fifth of them. If is_of_several is 1, the name is compared with those
- * of other runs: it has no place, and half of the samples. A group without a name gets "". If the
- * text is too long, the first name is shortened before the second. Return ret. */
+ * distinctive program or function with a fifth of them. If is_of_several is 1, the name is compared
+ * with those of other runs: it has no place, and half of the samples. A group without a name gets
+ * "". If the text is too long, the first name is shortened before the second. Return ret. */
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group,
                            int is_of_several);
 

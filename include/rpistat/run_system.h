@@ -122,8 +122,8 @@ double rps_system_time_waited(const struct rps_system_time *time);
  * that the workload was allowed to use are unknown, so the fewest CPUs that its CPU time needs are
  * assumed. While a thread waits for a CPU, these CPUs are busy. T threads that are ready for the
  * share f of their time (on a CPU or waiting for one) are therefore ready to use min(n, T) f of n
- * CPUs. throttled_s is the time in which a CPU limit stopped the workload (NaN: unknown); others did
- * not take this time. */
+ * CPUs. throttled_s is the time in which a CPU limit stopped the workload (NaN: unknown); others
+ * did not take this time. */
 double rps_system_time_ready_s(const struct rps_system_time *time, double throttled_s);
 
 /* The share of this time that others took is reported if it is above this threshold. */

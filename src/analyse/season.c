@@ -148,8 +148,8 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
 #define CONSTANT 3 /* minimum number of equal values next to the end of a constant segment */
 
 /* In normal noise, the deviation of the logarithms is .64. In a constant segment, the deviation is
- * 0, so that the estimate for a whole series may be too small. A floor of .5 hides constant segments
- * of 25 values between two kinds of noise. */
+ * 0, so that the estimate for a whole series may be too small. A floor of .5 hides constant
+ * segments of 25 values between two kinds of noise. */
 #define NOISE_FLOOR .3
 
 #define RESOLUTION .1 /* logarithms whose means differ by less are treated as equal */

@@ -82,8 +82,8 @@ static int decimals_of(const struct spread *spread)
     return decimals > 0 && decimals <= 6 ? (int)decimals : decimals > 0 ? 3 : 0;
 }
 
-/* Print a line such as "old, runs 1-5: geometric mean 4.781 s (sd 0.052 s, 1.1 %; 4.710 to 4.850 s), CPU time
- * 4.602 s (sd 0.031 s)". */
+/* Print a line such as "old, runs 1-5: geometric mean 4.781 s (sd 0.052 s, 1.1 %; 4.710 to 4.850
+ * s), CPU time 4.602 s (sd 0.031 s)". */
 static void report_spread(const struct rps_series_side *side, const struct look *look)
 {
     struct spread elapsed = spread_of(look->elapsed, side->count),

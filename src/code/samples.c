@@ -44,8 +44,8 @@ static uint64_t whole_of(const struct rps_share_group *group)
     return group->samples < RPS_SHARES_SAMPLES_MIN ? 0 : group->weight;
 }
 
-/* Fill `top` with the functions that have the largest shares of `all` samples. named: 1 to leave out
- * the merged code without symbols of programs. Return the number of functions. */
+/* Fill `top` with the functions that have the largest shares of `all` samples. named: 1 to leave
+ * out the merged code without symbols of programs. Return the number of functions. */
 static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
                     const struct rps_share_name *name, const uint64_t *seen, size_t count,
                     int named)

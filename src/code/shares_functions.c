@@ -21,7 +21,8 @@ static struct rps_share_name *make_names(struct rps_arena *arena,
     return name;
 }
 
-/* Return the element of `of`, which is parallel to the items, for each stack's innermost function. */
+/* Return the element of `of`, which is parallel to the items, for each stack's innermost
+ * function. */
 static int64_t *find_innermost(struct rps_arena *arena, const struct rps_share_index *index,
                                int user, const size_t *of)
 {

@@ -133,8 +133,8 @@ static void place_row(struct rps_import_builder *builder, int64_t end_ns)
         signals->broken[signals->count - 1] = (uint8_t)(signals->has_breaks = 1);
 }
 
-/* Add the column's value to the observation. A mean of counts is unknown if a CPU lacks its count. A
- * CPU that never has counts, such as a core of another type, is not part of the mean. */
+/* Add the column's value to the observation. A mean of counts is unknown if a CPU lacks its count.
+ * A CPU that never has counts, such as a core of another type, is not part of the mean. */
 static void add_value(struct rps_import_builder *builder, size_t s)
 {
     const struct rps_import_cell *cell = &builder->cell[s];

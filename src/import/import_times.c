@@ -437,7 +437,8 @@ static int read_pattern(const char *pattern, const char *cell, struct rps_time *
     return is_day(ret->year, ret->month, ret->day);
 }
 
-/* Convert days since 1970-01-01, in the zone or in UTC, to a time, rounded to ms. The fraction is the time of day. */
+/* Convert days since 1970-01-01, in the zone or in UTC, to a time, rounded to ms. The fraction is
+ * the time of day. */
 static int read_days(double days, int is_utc, struct rps_time *ret)
 {
     int64_t ms = llround(days * DAY_S * 1000);
@@ -531,8 +532,8 @@ static int read_zone(const char *at, int is_bracket, char ret[RPS_IMPORT_ZONE_SI
     return 1;
 }
 
-/* Return the unit of a word in ns; 0: none, -1: not clear, UNKNOWN: not a word of times. A number is
- * not clear. In brackets, so is a word with a digit. */
+/* Return the unit of a word in ns; 0: none, -1: not clear, UNKNOWN: not a word of times. A number
+ * is not clear. In brackets, so is a word with a digit. */
 static int64_t find_unit(const char *at, size_t length, int is_bracket)
 {
     static const struct {

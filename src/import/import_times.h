@@ -79,9 +79,9 @@ struct rps_import_zone {
     char text[RPS_IMPORT_ZONE_SIZE];
 };
 
-/* Return the unit in ns that is a word of a name: "time_ms_rel", "Time (us)", "ms". 0: there is none.
- * -1: the unit is not clear, as in "time (ticks)", "time (1000 s)", "time_ms_s" and "time {foo}".
- * The zone may be NULL. */
+/* Return the unit in ns that is a word of a name: "time_ms_rel", "Time (us)", "ms". 0: there is
+ * none. -1: the unit is not clear, as in "time (ticks)", "time (1000 s)", "time_ms_s" and "time
+ * {foo}". The zone may be NULL. */
 int64_t rps_import_time_unit(const char *name, struct rps_import_zone *ret_zone);
 
 /* Return the day that sar and pidstat print above a table, in ns of Unix time. -1: there is no day,

@@ -29,8 +29,8 @@
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* Set the error for a directory that is not a control group, or whose hierarchy (version 1) does not
- * have the controller perf_event. */
+/* Set the error for a directory that is not a control group, or whose hierarchy (version 1) does
+ * not have the controller perf_event. */
 static int group_failed(struct rps_error *err, int fd)
 {
     static const char *const places[] = {"/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified",

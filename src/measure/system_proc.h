@@ -179,7 +179,8 @@ struct rps_system_group {
  * group exists, with nothing to be freed. */
 int rps_system_group_init(struct rps_system_group *group, const char *root,
                           const struct rps_target *target);
-/* Return 1 if the process has moved into another group since the initialization with this process. */
+/* Return 1 if the process has moved into another group since the initialization with this
+ * process. */
 int rps_system_group_is_left(const struct rps_system_group *group, const char *root, pid_t pid);
 void rps_system_group_free(struct rps_system_group *group);
 void rps_system_group_read(struct rps_system_group *group);

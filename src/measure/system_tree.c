@@ -325,8 +325,8 @@ static int read_wchan(struct rps_system_tree *tree, struct rps_system_thread *th
 
 /* Find a thread's activity. A wchan of "0" may mean that the thread runs, has ended, or is hidden
  * from other users. Linux 6.12 and later keeps a thread that falls asleep in the queue of its CPU
- * for a while, and then its wchan is "0", too. In one run of rm, this was more than half of state D.
- * The state is read only if the thread did not run most of the time. */
+ * for a while, and then its wchan is "0", too. In one run of rm, this was more than half of state
+ * D. The state is read only if the thread did not run most of the time. */
 static int find_doing(struct rps_system_tree *tree, struct rps_system_thread *thread)
 {
     int rc, turn = 0;

@@ -218,7 +218,7 @@ int rps_workload_exec_error(const char *command, const char *search_path, int nu
     return result;
 }
 
-/* --- programs that change their rights --------------------------------------------------------- */
+/* --- programs that change their rights -------------------------------------------------------- */
 
 /* Return 1 if Linux applies the file's set-ID bits and capabilities. Linux does not apply them to
  * scripts, or if such rights are turned off. */

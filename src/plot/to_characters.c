@@ -51,7 +51,7 @@ struct drawing {
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* names of omitted panels, divided into lines */
 };
 
-/* --- code and states ---------------------------------------------------------------------------- */
+/* --- code and states -------------------------------------------------------------------------- */
 
 /* Return the line with the largest share of a step, or for code that mostly waited for a CPU, of
  * the CPU time. "Others" is returned only if no named line has a tenth. */

@@ -148,8 +148,8 @@ static void append_unsure(char *ret, size_t size, enum rps_apart_kind kind,
                  isnan(group->top->share));
 }
 
-/* Append the largest share, if the text is empty, and the largest share of a function, if the largest
- * shares are of programs. A program that all groups have says nothing. */
+/* Append the largest share, if the text is empty, and the largest share of a function, if the
+ * largest shares are of programs. A program that all groups have says nothing. */
 static void append_largest(char *ret, size_t size, const struct rps_share_group *group)
 {
     const struct rps_share_top *top = &group->top[0], *function = &group->function[0];

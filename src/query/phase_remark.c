@@ -291,9 +291,9 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
-/* Return the memory at an end of the run in MiB: the mean of the tenth at the end, continued by half
- * a step away from its neighbour, within the values of the tenth. The lowest and the highest value
- * would include peaks, and the first moments of a program. */
+/* Return the memory at an end of the run in MiB: the mean of the tenth at the end, continued by
+ * half a step away from its neighbour, within the values of the tenth. The lowest and the highest
+ * value would include peaks, and the first moments of a program. */
 static double memory_at_end(const struct rps_run_system *tenth, double mean, double neighbour)
 {
     const struct rps_system_sum *sum = &tenth->slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];

@@ -1,6 +1,6 @@
 /* Describes how a label differs: "3.1 x the rate of page faults of the whole run, CPI 2.4 (whole
- * run: 1.1)". A label is compared with the whole run. A label with more than half of the run is tested
- * against the remaining phases, since most of the run is the label itself.
+ * run: 1.1)". A label is compared with the whole run. A label with more than half of the run is
+ * tested against the remaining phases, since most of the run is the label itself.
  *
  * The difference is the logarithm of the ratio of both values. Before the ratio is computed, both
  * values are raised by the value from which the metric matters. The zero of a table's column is
@@ -185,8 +185,8 @@ static struct range label_range(const struct pair *pair, size_t f)
     return range_of(&profile->mean_interval[at], profile->mean[at], variance);
 }
 
-/* Return the range of the mean over all other labels. Its noise is their spread only: one label with
- * bursts would hide its own difference. */
+/* Return the range of the mean over all other labels. Its noise is their spread only: one label
+ * with bursts would hide its own difference. */
 static struct range rest_range(const struct pair *pair, size_t f)
 {
     const struct rps_profile *profile = pair->profile;
@@ -544,14 +544,15 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
     return fabs(waited - other) > WAITED_THRESHOLD;
 }
 
-/* Return the words before a mean of readings. Processes that ended between readings are not in it. */
+/* Return the words before a mean of readings. Processes that ended between readings are not in
+ * it. */
 static const char *least_words(const struct rps_system_time time)
 {
     return time.unseen_s > UNSEEN_MIN * time.threads_s ? "at least " : "";
 }
 
-/* Return 1 if threads are idle in a label or elsewhere. They also sleep in locks, but are not counted
- * as threads that wait for locks, so a difference of these has no meaning. */
+/* Return 1 if threads are idle in a label or elsewhere. They also sleep in locks, but are not
+ * counted as threads that wait for locks, so a difference of these has no meaning. */
 static int has_pool(const struct pair *pair)
 {
     const struct rps_system_time own = time_of(pair->profile, (int)pair->label);
@@ -709,7 +710,8 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
 }
 
 /* Append how a label differs most, beyond chance, from the class before its first phase: ";
- * compared with C: 0.38 x the rate of minor faults". For the first phase, this is the next class. */
+ * compared with C: 0.38 x the rate of minor faults". For the first phase, this is the next
+ * class. */
 static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                              int label)
 {

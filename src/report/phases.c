@@ -595,8 +595,8 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
 }
 
 /* Format "in solve (three.c:40)" and the function that waited most. If there are fewer samples than
- * expected, add "(only 120 of 400 expected samples arrived)". If the samples do not show any function, format
- * "only 12 of 40 expected samples arrived" instead. */
+ * expected, add "(only 120 of 400 expected samples arrived)". If the samples do not show any
+ * function, format "only 12 of 40 expected samples arrived" instead. */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
     const struct rps_share_group *group = &output->shares->group[l];

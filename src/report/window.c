@@ -117,8 +117,8 @@ const char *rps_window_words(struct rps_arena *arena, const struct rps_run_windo
                     : "too few measurement periods to compare all metrics; choose a longer range";
 }
 
-/* Write the times of a side, with more decimals if they would be equal: a period at the start or the
- * end of a run may be short. */
+/* Write the times of a side, with more decimals if they would be equal: a period at the start or
+ * the end of a run may be short. */
 static const char *side_text(const struct rps_document *document,
                              const struct rps_run_window *window, int side)
 {

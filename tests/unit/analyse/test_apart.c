@@ -103,8 +103,8 @@ static void clumps_are_chance(void **state)
     assert_false(made.apart[0].name[0].is_found); /* shares of 7.5 % and 0 % */
 }
 
-/* In a group of two long blocks, half of the samples may have a name by chance. With many blocks, or
- * with a difference that independent samples have by chance, nothing is unsure. */
+/* In a group of two long blocks, half of the samples may have a name by chance. With many blocks,
+ * or with a difference that independent samples have by chance, nothing is unsure. */
 static void few_blocks_are_unsure(void **state)
 {
     static const struct {

@@ -410,8 +410,8 @@ static void samples_split_no_mixture(void **state)
     }
 }
 
-/* The first time that a function runs, a signal differs, such as page faults. The function keeps its
- * label, unless the signal is CPU use. */
+/* The first time that a function runs, a signal differs, such as page faults. The function keeps
+ * its label, unless the signal is CPU use. */
 static void code_outweighs_signals(void **state)
 {
     static const char letters[] = "axaxaxa";

@@ -69,8 +69,8 @@ static int count_found(const struct history *history, int times)
     return ret;
 }
 
-/* Levels share the probability of a false step. If each of the two levels had the whole probability,
- * 36 of these histories would have a false step after the true one. */
+/* Levels share the probability of a false step. If each of the two levels had the whole
+ * probability, 36 of these histories would have a false step after the true one. */
 static void test_second(void **state)
 {
     const struct history history = {20, 20, 1, .08};

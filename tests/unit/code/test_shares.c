@@ -469,8 +469,8 @@ static void groups_of_a_large_function(void **unused)
     assert_int_equal(group[3], group[4]);
 }
 
-/* A function (1) with more than a quarter of the samples is divided by the places of a known function
- * (0) that call it. A function (2) with fewer samples is not. */
+/* A function (1) with more than a quarter of the samples is divided by the places of a known
+ * function (0) that call it. A function (2) with fewer samples is not. */
 static void groups_of_calling_places(void **unused)
 {
     static struct rps_frame frame[] = {{0, 0, 0x1010, 0x1000}, {1, 0, 0x1120, 0x1000},

@@ -258,8 +258,8 @@ static void put_phases(struct rps_document *document)
     rps_block_line(block, "Below.");
 }
 
-/* If the fixed columns are too wide, the first column is cut on a terminal. An omitted column does not start
- * another part of the table. */
+/* If the fixed columns are too wide, the first column is cut on a terminal. An omitted column does
+ * not start another part of the table. */
 static void put_narrow(struct rps_document *document)
 {
     static const struct rps_column narrow[] = {

@@ -134,8 +134,8 @@ static int go_fd, say_fd; /* pipes of a child */
 
 #define DESCENDANTS 3 /* generations of have_descendants */
 
-/* When the middle generation ends before the last one, the first process inherits the last one, or this
- * test does, which is no process of the workload. */
+/* When the middle generation ends before the last one, the first process inherits the last one, or
+ * this test does, which is no process of the workload. */
 enum heir { NO_ORPHAN, FIRST_PROCESS, THIS_TEST };
 
 static enum heir heir; /* of the last generation */
@@ -655,8 +655,8 @@ static void test_bytes_of_a_child(void **state)
     count_bytes_of_a_child(1);
 }
 
-/* Check that bytes count once if they move through several parents between two readings. An orphan's
- * bytes count, although no process of the workload waits for it. */
+/* Check that bytes count once if they move through several parents between two readings. An
+ * orphan's bytes count, although no process of the workload waits for it. */
 static void count_bytes_of_descendants(enum heir of_orphan)
 {
     struct child child;

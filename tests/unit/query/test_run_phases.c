@@ -547,7 +547,8 @@ static double error_of_window(struct fixture *fixture, const struct rps_phases *
     return window.profile.figure[figure_of(&window.profile, "cpi")].error;
 }
 
-/* The noise of a window is that within the given phases. Without given phases, they are detected. */
+/* The noise of a window is that within the given phases. Without given phases, they are
+ * detected. */
 static void test_window_phases(void **state)
 {
     struct rps_phase all = {.last = 219};

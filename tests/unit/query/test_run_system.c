@@ -125,8 +125,8 @@ static void test_unseen_states(void **state)
     NEAR(rps_run_system_time(&system, .101).elapsed_s, 0);
 }
 
-/* A long wait is limited to the time that its threads were off the CPU, if readings saw all threads.
- * Otherwise threads between readings may have waited for all of it. */
+/* A long wait is limited to the time that its threads were off the CPU, if readings saw all
+ * threads. Otherwise threads between readings may have waited for all of it. */
 static void test_long_wait(void **state)
 {
     int64_t value[RPS_TREE_SLOTS] = {

@@ -595,8 +595,8 @@ static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
     return system;
 }
 
-/* A class that slept is named by its sleep, although a few samples are in one function. A class that
- * waited for a CPU has the name of its code. A time without a process is not a wait. */
+/* A class that slept is named by its sleep, although a few samples are in one function. A class
+ * that waited for a CPU has the name of its code. A time without a process is not a wait. */
 static void test_names(void **state)
 {
     static const struct given given = {"f", "Minor faults", "/s", 10000, 31000};

@@ -40,9 +40,9 @@ unsigned char *sound_read(const char *path, size_t *ret_size);
 /* Replace the file. */
 void sound_write(const char *path, const unsigned char *data, size_t size);
 
-/* Choose the part of each list that a program `test_... [FIRST STEP]` tests: every *ret_step-th entry
- * from number *ret_first on, or a quarter of these if RPISTAT_TEST_QUARTER is set. Return FIRST,
- * which is 0 for the program that also has the tests without lists. */
+/* Choose the part of each list that a program `test_... [FIRST STEP]` tests: every *ret_step-th
+ * entry from number *ret_first on, or a quarter of these if RPISTAT_TEST_QUARTER is set. Return
+ * FIRST, which is 0 for the program that also has the tests without lists. */
 size_t sound_part(int argc, char **argv, size_t *ret_first, size_t *ret_step);
 
 #endif
