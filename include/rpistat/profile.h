@@ -156,7 +156,8 @@ int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader
                               struct rps_error *err);
 
 /* Set the text that precedes the words of a label: the functions in which the label was sampled.
- * `shares` has one group per label. Source lines are left out, because legends lack the space. */
+ * `shares` has one group per label. Source lines are left out, because legends lack the space,
+ * unless the line distinguishes the label. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
 
 /* Describe how each label of a profile differs from the whole run, as rps_profile_words does. The

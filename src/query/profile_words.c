@@ -856,8 +856,10 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
         struct rps_share_group group = shares->group[l];
 
         group.top[0].name.line = group.function[0].name.line = 0;
-        for (int k = 0; k < RPS_APART_KINDS; k++)
-            group.apart[k].name.line = 0;
+        for (int k = 0; k < RPS_APART_KINDS; k++) {
+            if (k != RPS_APART_PLACE)
+                group.apart[k].name.line = 0;
+        }
         rps_share_group_text(profile->label[l].place, sizeof(profile->label[l].place), &group);
     }
 }

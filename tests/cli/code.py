@@ -616,6 +616,8 @@ def test_places():
         found, words = places_of(folder, "1")
         assert found == [[("main", line, .8, .1)] for line in (10, 20, 30)], found
         assert "A: in main (work.c:10)" in words and "C main (work.c:30)" in words and "+0x" not in words, words
+        expect(folder.call("plot", "-r", "1", "-o", "p.svg"), 0)
+        assert ">A: in main (work.c:10)" in folder.read("p.svg").decode()
         folder.record("-q")
         seen = Code(folder / "rpistat.data", run=2)  # without lines: the frames of `main` are at 0x1000, 0x1010 and 0x1020
         for period in range(360):
