@@ -189,7 +189,7 @@ static void put_label(struct rps_block *block, const struct rps_profile *profile
     char letter[RPS_PHASE_LABEL_SIZE];
     const char *code = profile->label[label].code;
 
-    rps_put_text(block, rps_phase_label(label, letter))->doubtful = is_doubtful;
+    rps_put_text(block, rps_phase_label(label, letter))->doubtful = is_doubtful && !code[0];
     if (code[0])
         rps_put_words(block, "%s%s %s", letter, is_doubtful ? "?" : "", code);
 }
