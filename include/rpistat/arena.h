@@ -1,7 +1,7 @@
 /* Memory for one command that reads stores. The memory is allocated in small amounts. All of it is
  * released by one call. When memory runs out, a function that cli sets ends the program with one
- * sentence and status 1. Therefore, no function here fails. The recorder, the region library, the
- * store's writer and the servers use malloc instead, and return RPS_FAILED when memory runs out. */
+ * sentence and status 1. Therefore, no function here fails. The region library, the store's writer
+ * and the measurement loop use malloc instead, and return RPS_FAILED when memory runs out. */
 #pragma once
 
 #include <stdarg.h>

@@ -2,7 +2,6 @@
  * numbers is a signal. rpistat/import.h reads the table. */
 #pragma once
 
-
 #include "rpistat/detect.h"
 #include "rpistat/period.h"
 #include "rpistat/phases.h"

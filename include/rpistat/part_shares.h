@@ -10,6 +10,7 @@
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
+#include "rpistat/run.h"
 #include "rpistat/run_part.h"
 
 /* Minimum number of samples of a group for which shares are computed. */
@@ -146,11 +147,12 @@ double rps_shares_part(uint64_t samples, uint64_t all);
 /* Explains a name in brackets, such as "[libm.so.6]", below a text that has one. */
 #define RPS_SHARE_UNNAMED_NOTE "[...]: code without symbols of a module"
 
-/* The name of code that was compiled while the program ran, without a name, and its explanation for
- * a command that rpistat can record again. */
+/* The name of JIT-compiled code without a name. */
 #define RPS_SHARE_JIT "[JIT code]"
-#define RPS_SHARE_JIT_NOTE                                                                         \
-    RPS_SHARE_JIT ": to have names for Java and Node, record with --jit-names"
+
+/* Return an explanation of this name for a line below a text: how to have names, unless the run has
+ * names of other code in the same map. */
+const char *rps_share_jit_note(const struct rps_run *run, const struct rps_part_shares *shares);
 
 /* Format a share as "9 %". A share above 0 and below 1 % becomes "under 1 %". Returns ret. */
 const char *rps_shares_percent_text(char *ret, size_t size, double share);

@@ -244,9 +244,9 @@ int rps_reader_runs(struct rps_arena *arena, struct rps_reader *reader, int64_t 
  * first store is opened. */
 void rps_store_ask_recorders(int (*is_dead)(const char *uuid));
 
-/* Read the metadata of a run. A run in state `recording` with a dead recorder (schema/README.md,
- * heartbeat) is returned as interrupted. If the run has not ended, elapsed_ns is the end of its
- * last period so far. */
+/* Read the metadata of a run into *ret, whose texts are in the arena. A run in state `recording`
+ * with a dead recorder (schema/README.md, heartbeat) is returned as interrupted. If the run has not
+ * ended, elapsed_ns is the end of its last period so far. */
 int rps_reader_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                    struct rps_run *ret, struct rps_error *err);
 

@@ -103,12 +103,12 @@ void rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
     tag->value = rps_arena_text(run->arena, value);
 }
 
-/* Targets of the machine are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
 int rps_run_is_of_command(const char *target)
 {
     return strcmp(target, "command") == 0;
 }
 
+/* Targets of the machine are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
 int rps_run_is_of_cgroup(const char *target)
 {
     return strncmp(target, "cgroup ", 7) == 0;

@@ -182,8 +182,8 @@ static int check_record(struct rps_cli *cli)
 }
 
 /* Set environment variables that the command inherits. They ask runtimes that compile code while a
- * program runs to write the names of this code to /tmp/perf-PID.map. Options that a variable has
- * stay. */
+ * program runs to write the names of this code to /tmp/perf-PID.map. Options that a variable
+ * already has are kept. */
 static int ask_for_names(struct rps_cli *cli)
 {
     static const struct {

@@ -11,8 +11,8 @@
 #include "rpistat/text.h"
 
 #define PLACE_MIN   .1 /* Minimum share of a place that distinguishes groups in one function. */
-#define BLOCK_BYTES 64
-#define CALLERS_MAX 8 /* Maximum number of calls from a distinguishing caller to its function. */
+#define BLOCK_BYTES 64 /* A place without a line is a block of this size. */
+#define CALLERS_MAX 8  /* Maximum number of calls from a distinguishing caller to its function. */
 
 struct rps_run_part rps_code_apart_blocks(struct rps_arena *arena, const struct rps_run_part *part)
 {
@@ -244,68 +244,89 @@ static int has_top(const struct rps_share_group *group, const char *name)
            strcmp(group->top[0].name.name, name) == 0;
 }
 
-/* For each group, find the caller that is `up` calls above the function `top` and distinguishes the
- * group from the other groups; 0: the line in this function; -1: the block. Groups without ranges
- * in `alike` are not changed. */
-static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
-                        const struct rps_run_part *alike, const char *top, int up,
-                        const struct rps_share_name *name, struct rps_share_group *group,
-                        struct rps_error *err)
+/* For each group, find the name that distinguishes the group from the other groups. `key`: number of
+ * each stack's name, or -1. Groups without ranges in `alike` are not changed. */
+static int compare_names(struct rps_arena *arena, struct rps_sample_source *source,
+                         const struct rps_run_part *alike, const int64_t *key,
+                         const struct rps_share_name *name, size_t name_count,
+                         enum rps_apart_kind kind, struct rps_share_group *group,
+                         struct rps_error *err)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_code_counts counts = {.key = key, .key_count = name_count};
+    struct rps_apart_names names = {
+        RPS_COUNT_STACKS, source->code->stack_count, key, name_count, name, 0, NULL};
+    int result = rps_sample_source_count(scratch, &counts, source, alike, RPS_COUNT_STACKS, err);
+
+    names.seen = counts.seen;
+    if (result == 0)
+        result = rps_code_apart(arena, source, alike, &names, kind, group, err);
+    rps_arena_free(scratch);
+    return result;
+}
+
+/* Compare the callers that are `up` calls above the function `top`. */
+static int compare_callers(struct rps_arena *arena, struct rps_sample_source *source,
+                           const struct rps_run_part *alike, const char *top, int up,
+                           const struct rps_share_name *name, struct rps_share_group *group,
+                           struct rps_error *err)
 {
     const size_t stacks = source->code->stack_count;
-    const struct rps_share_index *index = &source->index;
-    struct rps_arena *scratch = rps_arena_new();
-    struct places places = {.keys = RPS_INTERN_OF(struct rps_intern_key), .are_blocks = up < 0};
-    int64_t *caller = rps_arena_get(scratch, stacks, sizeof(*caller));
-    struct rps_code_counts counts = {.key = caller};
-    struct rps_apart_names names = {RPS_COUNT_STACKS, stacks, caller, 0, name, 0, NULL};
+    int64_t *caller = rps_arena_get(arena, stacks, sizeof(*caller));
+
+    for (size_t s = 0; s < stacks; s++)
+        caller[s] = caller_of(&source->index, s, top, up);
+    return compare_names(arena, source, alike, caller, name, source->index.items.count,
+                         RPS_APART_CALLER, group, err);
+}
+
+/* Compare the lines in the function `top`, or its blocks if are_blocks is 1. */
+static int compare_places(struct rps_arena *arena, struct rps_sample_source *source,
+                          const struct rps_run_part *alike, const char *top, int are_blocks,
+                          struct rps_share_group *group, struct rps_error *err)
+{
+    const size_t stacks = source->code->stack_count;
+    struct places places = {.keys = RPS_INTERN_OF(struct rps_intern_key), .are_blocks = are_blocks};
+    int64_t *place = rps_arena_get(arena, stacks, sizeof(*place));
     int result;
 
     for (size_t s = 0; s < stacks; s++)
-        caller[s] =
-            up > 0 ? caller_of(index, s, top, up) : place_of(scratch, index, s, top, &places);
-    names.name_count = counts.key_count = up > 0 ? index->items.count : places.keys.count;
-    names.name = up > 0 ? name : places.name;
-    result = rps_sample_source_count(scratch, &counts, source, alike, RPS_COUNT_STACKS, err);
-    names.seen = counts.seen;
-    if (result == 0)
-        result = rps_code_apart(arena, source, alike, &names,
-                                up > 0 ? RPS_APART_CALLER : RPS_APART_PLACE, group, err);
+        place[s] = place_of(arena, &source->index, s, top, &places);
+    result = compare_names(arena, source, alike, place, places.name, places.keys.count,
+                           RPS_APART_PLACE, group, err);
     rps_intern_free(&places.keys);
-    rps_arena_free(scratch);
-    return result < 0 ? RPS_FAILED : 0;
+    for (size_t g = 0; g < alike->group_count; g++) {
+        struct rps_share_apart *own = &group[g].apart[RPS_APART_PLACE];
+
+        own->is_found &= own->share > own->rest && own->share >= PLACE_MIN;
+    }
+    return result;
 }
 
-/* For each group in `alike`, find the place in the function `top` that distinguishes the group. A
- * group with several loops may have no such line, but its lines together are a block of code. This
- * place has the line with most samples of the group. */
+/* For each group in `alike`, find the place in the function `top` that distinguishes the group: a
+ * line, or if there is none, a block of code. For example, no line of a group with several loops has
+ * a large share. The block is shown by the line with most samples of the group. */
 static int find_places(struct rps_arena *arena, struct rps_sample_source *source,
                        const struct rps_run_part *alike, const char *top,
-                       const struct rps_share_name *name, struct rps_share_group *group,
-                       struct rps_error *err)
+                       struct rps_share_group *group, struct rps_error *err)
 {
     struct rps_share_apart *line = rps_arena_get(arena, alike->group_count, sizeof(*line));
-    int has_more = 1;
+    int result = compare_places(arena, source, alike, top, 0, group, err);
 
-    for (int up = 0; up >= -1 && has_more; up--) {
-        if (find_callers(arena, source, alike, top, up, name, group, err) < 0)
-            return RPS_FAILED;
-        has_more = 0;
-        for (size_t g = 0; g < alike->group_count; g++) {
-            struct rps_share_apart *own = &group[g].apart[RPS_APART_PLACE];
-            const struct rps_share_name *most = &group[g].top[0].name;
+    for (size_t g = 0; g < alike->group_count; g++)
+        line[g] = group[g].apart[RPS_APART_PLACE];
+    if (result == 0)
+        result = compare_places(arena, source, alike, top, 1, group, err);
+    for (size_t g = 0; g < alike->group_count; g++) {
+        struct rps_share_apart *own = &group[g].apart[RPS_APART_PLACE];
 
-            own->is_found &= own->share > own->rest && own->share >= PLACE_MIN;
-            if (line[g].is_found)
-                *own = line[g];
-            else if (up < 0 && own->is_found && most->line > 0)
-                own->name = *most;
-            line[g] = *own;
-            has_more |= has_top(&group[g], top) && !own->is_found && most->line > 0;
-            group[g].is_alike &= !own->is_found;
-        }
+        if (line[g].is_found)
+            *own = line[g];
+        else if (own->is_found && group[g].top[0].name.line > 0)
+            own->name = group[g].top[0].name;
+        group[g].is_alike &= !own->is_found;
     }
-    return 0;
+    return result;
 }
 
 int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
@@ -328,7 +349,7 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
         for (size_t g = 0; g < first; g++) /* Groups before `first` are finished. */
             is_found |= has_top(&group[g], top);
         for (int up = 1; up <= CALLERS_MAX && !is_found; up++) {
-            if (find_callers(arena, source, &alike, top, up, name, group, err) < 0)
+            if (compare_callers(arena, source, &alike, top, up, name, group, err) < 0)
                 return RPS_FAILED;
             for (size_t g = 0; g < part->group_count; g++) {
                 struct rps_share_apart *own = &group[g].apart[RPS_APART_CALLER];
@@ -340,7 +361,7 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
                 group[g].is_alike &= !own->is_found;
             }
         }
-        if (!is_found && find_places(arena, source, &alike, top, name, group, err) < 0)
+        if (!is_found && find_places(arena, source, &alike, top, group, err) < 0)
             return RPS_FAILED;
     }
     return 0;

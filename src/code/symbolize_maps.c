@@ -10,7 +10,9 @@
 
 #define JIT_MAP_BYTES_MAX ((off_t)64 << 20)
 
-#define OR " or " /* between the names of functions that had the same address */
+/* Between the names of functions that had the same address, and in place of a third name. */
+#define OR     " or "
+#define OTHERS "others"
 
 /* A table's entry for a frame. */
 struct entry {
@@ -124,18 +126,23 @@ void rps_symbolize_kallsyms(struct rps_symbolizer *symbolizer,
 
 /* Shorten a name of Node: "JS:*parse /src/app.js:12:3" becomes "parse app.js:12:3", and that of a
  * function without a name "app.js:12:3". The mark after "JS:" is one of "~^+*", and tells which
- * compiler made the code. A function has one name, whichever compiler that was. Names of other
- * runtimes stay. */
+ * compiler made the code. A function has one name, whichever compiler that was. Other names, such
+ * as that of the regular expression "RegExp:^a", stay. */
 static void shorten_name(char *name)
 {
-    const char *colon = strchr(name, ':'), *place;
+    static const char *const kind[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};
+    const char *function = NULL, *place;
     size_t length;
 
-    if (!colon || !colon[1] || !strchr("~^+*", colon[1]))
+    for (size_t i = 0; i < RPS_COUNT(kind) && !function; i++) {
+        if (strncmp(name, kind[i], strlen(kind[i])) == 0)
+            function = name + strlen(kind[i]);
+    }
+    if (!function || !*function || !strchr("~^+*", *function))
         return;
-    length = strcspn(colon + 2, " ");
-    place = colon[2 + length] ? rps_text_file_name(colon + 2 + length + 1) : "";
-    memmove(name, colon + 2, length);
+    length = strcspn(++function, " ");
+    place = function[length] ? rps_text_file_name(function + length + 1) : "";
+    memmove(name, function, length);
     if (length > 0 && *place)
         name[length++] = ' ';
     memmove(name + length, place, strlen(place) + 1);
@@ -155,13 +162,15 @@ static int is_joined(const char *names, const char *name)
 }
 
 /* Add the name of an entry. New code may replace old code at the same address, and a map has no
- * times, so it is unknown which function ran: the entry gets both names. */
+ * times, so it is unknown which function ran. Of three functions or more, two are named. */
 static void add_name(struct entry *entry, uint64_t start, const char *name)
 {
     char *joined = NULL;
 
-    if (entry->name && is_joined(entry->name, name))
+    if (entry->name && (is_joined(entry->name, name) || is_joined(entry->name, OTHERS)))
         return;
+    if (entry->name && strstr(entry->name, OR))
+        name = OTHERS;
     if (entry->name && asprintf(&joined, "%s" OR "%s", entry->name, name) < 0)
         rps_arena_exhausted();
     set_entry(entry, start, joined ? joined : name);

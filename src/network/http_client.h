@@ -38,9 +38,9 @@ int rps_http_open(struct rps_arena *arena, struct rps_http_client **ret,
 void rps_http_close(struct rps_http_client *client);
 
 /* Split a URL of http or https. The parts are the URL without name, password and fragment; the same
- * URL without its query, for output and tables; and "NAME:PASSWORD" or NULL. The parts are in the
- * client's arena. If the URL has no path, `path` is used as its path. RPS_USAGE for any other text.
- */
+ * URL without its query, for output and tables; and "NAME:PASSWORD" or NULL. If the URL has no
+ * path, `path` is used as its path. The parts are in the client's arena. Any other text is
+ * RPS_USAGE. */
 struct rps_http_url {
     const char *request, *shown, *user;
 };

@@ -21,10 +21,9 @@
 #define NEARLY             .9 /* A program with this share of samples is shown with its function. */
 #define FUNCTION_THRESHOLD .1 /* Minimum share of samples to report a function after a program. */
 #define CHANCE_SHARE_MIN   .2 /* Minimum share of a function that may differ by chance. */
-#define DISTINCTIVE_MIN                                                                            \
-    .2 /* Minimum share of the function that names a group without another name. */
-#define FEW_SAMPLES_MIN 5 /* Minimum number of samples to print their numbers. */
-#define STANDS_OUT      "function stands out"
+#define DISTINCTIVE_MIN    .2 /* Minimum share of a name, if no name has half of the samples. */
+#define FEW_SAMPLES_MIN    5  /* Minimum number of samples to print their numbers. */
+#define STANDS_OUT         "function stands out"
 
 #define WINDOW_MIN .15 /* Minimum difference from the rest to name code that both have most of. */
 
@@ -93,6 +92,23 @@ const char *rps_shares_percent_text(char *ret, size_t size, double share)
     else
         snprintf(ret, size, "%.0f %%", 100 * share);
     return ret;
+}
+
+const char *rps_share_jit_note(const struct rps_run *run, const struct rps_part_shares *shares)
+{
+    const char *map = NULL;
+    int has_names = 0;
+
+    for (size_t i = 0; i < shares->name_count && !map; i++) {
+        if (strcmp(shares->name[i].name, RPS_SHARE_JIT) == 0)
+            map = shares->name[i].module;
+    }
+    for (size_t i = 0; i < shares->name_count && map; i++)
+        has_names |= !shares->name[i].is_unnamed && strcmp(shares->name[i].module, map) == 0;
+    return has_names ? RPS_SHARE_JIT ": JIT-compiled code that its runtime did not name"
+           : rps_run_is_of_command(run->target)
+               ? RPS_SHARE_JIT ": to have names for Java and Node, record with --jit-names"
+               : RPS_SHARE_JIT ": `rpistat code` shows how to record its names";
 }
 
 /* Append "9 % of samples in solve (elsewhere 0 %)", if the whole text fits. If is_few is 1, there

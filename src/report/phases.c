@@ -650,12 +650,9 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         rps_block_wrap(block, 2, 5, RPS_SHARE_UNNAMED_NOTE);
     if (has_block)
         rps_block_wrap(block, 2, 5,
-                       "+0x...: part of a function or file; build with -g to have lines");
+                       "+0x...: a part of the code; build with -g to see source lines");
     if (has_jit)
-        rps_block_wrap(block, 2, 5, "%s",
-                       rps_run_is_of_command(output->run->target) ? RPS_SHARE_JIT_NOTE
-                                                                  : RPS_SHARE_JIT
-                           ": `rpistat code` shows how to record its names");
+        rps_block_wrap(block, 2, 5, "%s", rps_share_jit_note(output->run, output->shares));
 }
 
 /* Add a warning if classes have fewer samples than expected from the classes' CPU time. */

@@ -272,9 +272,8 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
         used += (size_t)sprintf(text + used, "; functions: ");
     }
     for (int t = 0; report->shares.group_count > 0 && t < group->count && t < FUNCTIONS_MAX; t++) {
-        if (strcmp(group->top[t].name.name, RPS_SHARE_JIT) == 0 &&
-            rps_run_is_of_command(report->run.target))
-            note = RPS_SHARE_JIT_NOTE;
+        if (strcmp(group->top[t].name.name, RPS_SHARE_JIT) == 0)
+            note = rps_share_jit_note(&report->run, &report->shares);
         else if (group->top[t].name.name[0] == '[' && !note)
             note = RPS_SHARE_UNNAMED_NOTE;
     }

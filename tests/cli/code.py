@@ -726,6 +726,13 @@ def test_described():
         ask_store(folder / "rpistat.data", "UPDATE module SET kind = 'jit', path = '/tmp/perf-7.map' WHERE path LIKE '%libz%'")
         words = expect(folder.call("phases"), 0).stdout
         assert "C: in [JIT code], CPI" in words and "[JIT code]: `rpistat code` shows" in words, words
+        for change, advice in [("UPDATE run SET target = 'command'", "record with --jit-names"),
+                               ("UPDATE frame SET module = (SELECT module FROM module WHERE kind = 'jit') WHERE frame IN"
+                                " (SELECT frame FROM location WHERE function = 'f0')", "its runtime did not name")]:
+            ask_store(folder / "rpistat.data", change)
+            for command in "phases", "report":
+                text = expect(folder.call(command), 0).stdout
+                assert re.search(r"\[JIT code\]: [^\[]*" + advice.replace(" ", r"\s+"), text), text
         folder.record("-q")
         seen = Code(folder / "rpistat.data", run=2)
         for period in range(360):

@@ -716,8 +716,8 @@ static void expect_jit(const char *path, const char *reason)
 
 static void test_jit(void **state)
 {
-    uint64_t addresses[] = {0x1000, 0x1010, 0x101f, 0x1020, 0x1030,    0x1031,
-                            0x1032, 0x1033, 0x1034, 0x2005, UINT64_MAX};
+    uint64_t addresses[] = {0x1000, 0x1010, 0x101f, 0x1020, 0x1030, 0x1031,    0x1032,
+                            0x1033, 0x1034, 0x1036, 0x1037, 0x2005, UINT64_MAX};
     struct rps_code code;
 
     (void)state;
@@ -728,12 +728,18 @@ static void test_jit(void **state)
                              "1031 1 JS:* file:///a/b.js:7:9\n"
                              "1032 1 JS:^sum\n"
                              "1033 1 A::~A\n"
+                             "1036 1 JS:~a /b.js:1:1\n"
+                             "1036 1 JS:*b /b.js:2:1\n"
+                             "1036 1 JS:*c /b.js:3:1\n"
+                             "1036 1 JS:*d /b.js:4:1\n"
+                             "1036 1 JS:*a /b.js:1:1\n"
+                             "1037 1 RegExp:^a b/c\n"
                              "0x2000 0x10 py::run:/a.py\n"
                              "3000\n"
                              "zz 20 bad\n"
                              "\n"
                              "ffffffffffffffff ffffffffffffffff end");
-    make_code(&code, RPS_MODULE_JIT, "perf-1.map", "", addresses, 11);
+    make_code(&code, RPS_MODULE_JIT, "perf-1.map", "", addresses, 13);
     name_code(&code, NULL);
     expect(&code, 0, RPS_LOCATION_MAP, "old");
     expect(&code, 1, RPS_LOCATION_MAP, "old or walk b.js:3");
@@ -744,8 +750,10 @@ static void test_jit(void **state)
     expect(&code, 6, RPS_LOCATION_MAP, "sum");
     expect(&code, 7, RPS_LOCATION_MAP, "A::~A");
     expect(&code, 8, RPS_LOCATION_NONE, "its map does not have it");
-    expect(&code, 9, RPS_LOCATION_MAP, "py::run:/a.py");
-    expect(&code, 10, RPS_LOCATION_MAP, "end");
+    expect(&code, 9, RPS_LOCATION_MAP, "a b.js:1:1 or b b.js:2:1 or others");
+    expect(&code, 10, RPS_LOCATION_MAP, "RegExp:^a b/c");
+    expect(&code, 11, RPS_LOCATION_MAP, "py::run:/a.py");
+    expect(&code, 12, RPS_LOCATION_MAP, "end");
     RUN("mkfifo perf-2.map && ln -s perf-1.map perf-3.map && mkdir perf-4.map");
     expect_jit("perf-0.map", "its compiler wrote no map");
     expect_jit("perf-2.map", "its map is not a file");

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "support/fixture.h"
+#include "rpistat/phase_output.h"
+#include "rpistat/profile.h"
 #include "rpistat/report.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -811,6 +813,33 @@ static void test_empty_run(void **state)
     fixture_end(&fixture);
 }
 
+/* The name of a class stands behind the question mark of a doubtful phase. A doubtful phase of a
+ * class without a name ends with the mark. */
+static void test_doubtful_phases(void **state)
+{
+    struct rps_phase phase[] = {{.last = 9, .confidence = 1, .label_confidence = 1},
+                                {.first = 10, .last = 19, .label_confidence = .7},
+                                {.first = 20, .last = 29, .label = 1, .label_confidence = .7}};
+    const struct rps_phases phases = {.count = 3, .phase = phase, .label_count = 2};
+    struct rps_profile_label label[2] = {{.periods = 20, .code = "solve"}, {.periods = 10}};
+    const struct rps_profile profile = {
+        .phase_count = 3, .periods = 30, .label_count = 2, .main_label = -1, .label = label};
+    struct rps_document document = {.arena = rps_arena_new(), .width = RPS_DOCUMENT_WIDTH};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    rps_phase_block(&document, NULL, &phases, &profile);
+    rps_document_write(&document, out, RPS_FORMAT_TEXT, 0);
+    assert_int_equal(fclose(out), 0);
+    assert_holds(text, "\n  A solve ");
+    assert_holds(text, "\n  A? solve ");
+    assert_holds(text, "\n  B? ");
+    free(text);
+    rps_arena_free(document.arena);
+}
+
 static void test_failed_write(void **state)
 {
     const struct rps_report_options all = {.to_ns = INT64_MAX};
@@ -853,6 +882,7 @@ int main(void)
         cmocka_unit_test(test_part_and_explain),
         cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_empty_run),
+        cmocka_unit_test(test_doubtful_phases),
         cmocka_unit_test(test_failed_write),
     };
 
