@@ -194,7 +194,7 @@ static int64_t find_caller(const struct growth *growth, const struct rps_call_ru
 {
     const size_t parent = rps_share_parent_of(run->code, s);
 
-    if (parent == RPS_SHARE_NONE || stack[s].is_unnamed)
+    if (parent == RPS_SHARE_NONE)
         return 0;
     if (stack[s].is_jit && (!stack[parent].is_in_jit || run->function[s] < 0 ||
                             growth->innermost[run->function[s]] >= SAMPLES_MIN))

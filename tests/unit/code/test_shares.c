@@ -552,11 +552,12 @@ static void groups_of_jit_functions(void **unused)
     static struct rps_stack tree[] = {{0, -1, 0}, {1, 0, 1}, {2, 1, 2}, /* 0 > 1 > 2 */
                                       {3, -1, 3}, {4, 3, 1},            /* 3 > 1 */
                                       {5, 0, 2},                        /* 0 > 2 */
-                                      {6, -1, 4}, {7, 6, 5}};           /* 4 > 5 */
+                                      {6, -1, 4}, {7, 6, 5},            /* 4 > 5 */
+                                      {8, 3, 2}};                       /* 3 > 2 */
     static const struct rps_share_name name[6];
-    static const int64_t function[] = {0, 1, 2, 3, 1, 2, 4, 5};
-    static const uint64_t seen[] = {200, 100, 2, 0, 100, 3, 100, 500};
-    const struct rps_code of = {.stack_count = 8,
+    static const int64_t function[] = {0, 1, 2, 3, 1, 2, 4, 5, 2};
+    static const uint64_t seen[] = {200, 100, 2, 50, 100, 3, 100, 500, 1};
+    const struct rps_code of = {.stack_count = 9,
                                 .stack = tree,
                                 .frame_count = 6,
                                 .frame = frame,
@@ -564,17 +565,18 @@ static void groups_of_jit_functions(void **unused)
                                 .location = location,
                                 .module_count = 2,
                                 .module = of_java};
-    int64_t group[8];
+    int64_t group[9];
     const struct rps_call_run run = {&of, function, name, seen, group};
 
     (void)unused;
-    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 2);
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 3);
     assert_true(group[0] > 0 && group[1] > 0 && group[0] != group[1]);
     assert_int_equal(group[4], group[1]);
     assert_int_equal(group[2], group[1]);
     assert_int_equal(group[5], group[0]);
     assert_int_equal(group[6], -1);
     assert_int_equal(group[7], -1);
+    assert_int_equal(group[8], 0); /* 3 is no JIT-compiled function */
 }
 
 /* Counts in a store may have any value, and sums must not overflow. */

@@ -708,6 +708,12 @@ static void test_system(void **state)
     io.label[0].seconds = 3; /* The value elsewhere is a mean over time, not over readings. */
     io.label[1].seconds = io.label[2].seconds = 1;
     assert_non_null(strstr(words_of(&made, 1), "RSS 306 MiB summed over processes (elsewhere 15 "));
+    for (int l = 0; l < 3; l += 2) /* The value elsewhere is a lower limit, so it may be larger. */
+        system[l] = read_system(
+            (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 1, [RPS_TREE_UNSEEN] = 9000000});
+    assert_null(strstr(words_of(&made, 1), "RSS"));
+    io = read_io(arena, (double[]){306, 10, 306}, 0); /* Now it is certainly larger. */
+    assert_non_null(strstr(words_of(&made, 1), "RSS 10 MiB summed over processes (elsewhere at"));
     made.profile.io = NULL; /* Memory and reads were not measured. */
     made.mean[1] = 10000;
     for (int l = 0; l < 3; l++) /* Waiting is described only if labels differ in it. */
