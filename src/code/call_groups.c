@@ -19,7 +19,7 @@
  * its callees if they have at most WHOLE_MAX samples, and WHOLE_SHARE of all samples: small groups
  * divide one kind of work by chance. With 6 samples, 60 groups and without the last rule, the mean
  * F1 and ARI of 48 recordings of programs that get 25 % of a CPU are .917 and .799; with these
- * values .924 and .806. In 58 recordings at 6 %, .832 and .794 become .858 and .813; in 63 of other
+ * values .923 and .808. In 58 recordings at 6 %, .832 and .794 become .859 and .814; in 63 of other
  * programs at 25 %, .872 and .854 become .889 and .857. For 6 to 8 samples, and 50 to 200 samples
  * of a whole call, the results are within .01. */
 #define SAMPLES_MIN 7
@@ -66,7 +66,6 @@ struct call {
 
 struct stack {
     uint8_t is_jit;      /* 1: its innermost frame is JIT-compiled. */
-    uint8_t is_unnamed;  /* 1: this code has no name. */
     uint8_t is_in_jit;   /* 1: its innermost frame or a caller is JIT-compiled and has a name. */
     uint8_t is_compiler; /* 1: its thread compiles code. */
 };
@@ -147,8 +146,7 @@ static struct stack *describe_stacks(struct growth *growth, const struct rps_cal
         const size_t frame = rps_share_frame_of(code, s), parent = rps_share_parent_of(code, s);
 
         stack[s].is_jit = (uint8_t)is_jit(code, frame);
-        stack[s].is_unnamed = stack[s].is_jit && divisible_frame(run, s);
-        stack[s].is_in_jit = stack[s].is_jit && !stack[s].is_unnamed;
+        stack[s].is_in_jit = stack[s].is_jit && !divisible_frame(run, s);
         stack[s].is_compiler = is_compiler[frame];
         if (parent != RPS_SHARE_NONE) {
             stack[s].is_in_jit |= stack[parent].is_in_jit;
@@ -243,19 +241,16 @@ static int64_t add_innermost(const struct rps_call_run *run, struct growth *grow
     return add_call(growth, at, IS_BLOCK | (int64_t)(frame->address >> BLOCK_BITS));
 }
 
-/* Add a run's calls to the tree, and set each stack's group to the call that is the caller of
- * callees. JIT-compiled code without a name is not a caller: a compiler may generate the same code
- * again at another address, with other functions inlined. */
+/* Add a run's calls to the tree, and set each stack's group to the call of its innermost function. */
 static void grow_calls(const struct rps_call_run *run, const struct stack *stack,
                        struct growth *growth)
 {
     for (size_t s = 0; s < run->code->stack_count; s++) {
-        const int64_t at = add_function(run, growth, s, find_caller(growth, run, stack, s));
         const struct rps_frame *frame = divisible_frame(run, s);
 
-        run->group[s] = stack[s].is_unnamed ? 0 : at;
+        run->group[s] = add_function(run, growth, s, find_caller(growth, run, stack, s));
         if (frame && frame->function > 0)
-            call_at(growth, at)->own += (double)run->samples[s];
+            call_at(growth, run->group[s])->own += (double)run->samples[s];
     }
 }
 
@@ -265,9 +260,7 @@ static void add_samples(const struct rps_call_run *run, const struct stack *stac
                         struct growth *growth)
 {
     for (size_t s = 0; s < run->code->stack_count; s++) {
-        const int64_t at = add_function(run, growth, s, run->group[s]);
-
-        run->group[s] = add_innermost(run, growth, s, at);
+        run->group[s] = add_innermost(run, growth, s, run->group[s]);
         if (run->function[s] >= 0 && !stack[s].is_compiler)
             call_at(growth, run->group[s])->samples += (double)run->samples[s];
     }

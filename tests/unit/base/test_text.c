@@ -173,6 +173,8 @@ static void test_function(void **state)
         {"route.constprop.0", "route"},
         {"f.part.0.isra.12", "f"},
         {"main.cold", "main"},
+        {"g.isra.3", "g"},
+        {"h.lto_priv.0.cold", "h"},
         {"company.parts", "company.parts"},
         {"an_operator_of_many_words<with<no>end, and_nothing_else_behind_it",
          "an_operator_of_many_words<>"},

@@ -502,8 +502,8 @@ static void groups_of_calling_places(void **unused)
     assert_int_equal(group[4], group[2]);
 }
 
-/* JIT-compiled code without a name (function 0) is no caller, and has none: what it calls is in the
- * same group wherever the code is. */
+/* JIT-compiled code without a name (function 0) is one function, whoever calls it, and is divided
+ * into blocks. What it calls is in the same group wherever the code is. */
 static void groups_below_made_code(void **unused)
 {
     static struct rps_module made[] = {{.path = "node", .kind = RPS_MODULE_FILE},

@@ -242,6 +242,8 @@ static void names_that_stand_out(void **state)
     program->rest = .1;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "cc1");
     group.by_program = program->is_found = 0;
+    group.apart[RPS_APART_TOTAL].share = .2;
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "parse");
     group.apart[RPS_APART_TOTAL].share = .19;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group, 0), "");
     group.chance = (struct rps_share_apart){1, 1, {.name = "scan", .file = ""}, .3, .1};
