@@ -150,6 +150,10 @@ double rps_shares_part(uint64_t samples, uint64_t all);
 /* The name of JIT-compiled code without a name. */
 #define RPS_SHARE_JIT "[JIT code]"
 
+/* Return 1 if a text has a name that RPS_SHARE_UNNAMED_NOTE explains: at its beginning or after a
+ * space. */
+int rps_share_has_brackets(const char *text);
+
 /* Return an explanation of this name for a line below a text: how to have names, unless the run has
  * names of other code in the same map. */
 const char *rps_share_jit_note(const struct rps_run *run, const struct rps_part_shares *shares);

@@ -715,8 +715,7 @@ static void put_labels(const struct rps_code_filling *filling)
             rps_share_block_put(block, &groups->sampling, group, time->cpu_s);
         }
         rps_put_text(block, top_text(text, group));
-        for (int t = 0; t < group->count; t++)
-            has_unnamed |= group->top[t].name.is_unnamed && strchr(text, '[');
+        has_unnamed |= rps_share_has_brackets(text);
     }
     if (has_unnamed)
         rps_document_print(filling->document, "  " RPS_SHARE_UNNAMED_NOTE);

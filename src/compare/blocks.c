@@ -361,7 +361,7 @@ static void put_functions(struct rps_document *document, const struct rps_compar
                                  said == FUNCTIONS_MAX))
                 continue;
             put_function(block, row, &row->function[i]);
-            has_unnamed |= row->function[i].name.name[0] == '[';
+            has_unnamed |= rps_share_has_brackets(row->function[i].name.name);
             said++;
         }
     }

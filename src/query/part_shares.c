@@ -94,6 +94,15 @@ const char *rps_shares_percent_text(char *ret, size_t size, double share)
     return ret;
 }
 
+int rps_share_has_brackets(const char *text)
+{
+    for (const char *at = strchr(text, '['); at; at = strchr(at + 1, '[')) {
+        if ((at == text || at[-1] == ' ') && strncmp(at, RPS_SHARE_JIT, strlen(RPS_SHARE_JIT)) != 0)
+            return 1;
+    }
+    return 0;
+}
+
 const char *rps_share_jit_note(const struct rps_run *run, const struct rps_part_shares *shares)
 {
     const char *map = NULL;

@@ -640,8 +640,8 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
             code_text(code, sizeof(code), output, l);
         if (profile->label[l].code[0] && rps_share_is_none(code))
             code[0] = '\0';
-        has_unnamed |= strstr(code, "in [") != NULL;
-        has_jit |= strstr(code, "in [JIT code]") != NULL;
+        has_unnamed |= rps_share_has_brackets(code);
+        has_jit |= strstr(code, "in " RPS_SHARE_JIT) != NULL;
         has_block |= strstr(code, "+0x") != NULL;
         rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
                        rps_profile_join(text, sizeof(text), code, words));

@@ -274,7 +274,7 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
     for (int t = 0; report->shares.group_count > 0 && t < group->count && t < FUNCTIONS_MAX; t++) {
         if (strcmp(group->top[t].name.name, RPS_SHARE_JIT) == 0)
             note = rps_share_jit_note(&report->run, &report->shares);
-        else if (group->top[t].name.name[0] == '[' && !note)
+        else if (rps_share_has_brackets(group->top[t].name.name) && !note)
             note = RPS_SHARE_UNNAMED_NOTE;
     }
     if (report->shares.group_count > 0 && report->shares.sampling.frequency > 0 &&

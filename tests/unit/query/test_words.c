@@ -626,6 +626,17 @@ static void test_names(void **state)
     assert_string_equal(made.label[2].code, "mostly no process");
 }
 
+/* Names of modules in brackets are found; JIT-compiled code and C++ names in brackets are not. */
+static void test_brackets(void **state)
+{
+    (void)state;
+    assert_int_equal(rps_share_has_brackets("[libz.so.1]"), 1);
+    assert_int_equal(rps_share_has_brackets("in [JIT code], 9 % of samples in [node]"), 1);
+    assert_int_equal(rps_share_has_brackets("in [JIT code]"), 0);
+    assert_int_equal(rps_share_has_brackets("Map::operator[] 60 %, name[abi:cxx11] 9 %"), 0);
+    assert_int_equal(rps_share_has_brackets("main 98 %"), 0);
+}
+
 #define READINGS 256 /* readings of each label */
 
 /* Make a profile of memory and of bytes read for three labels, one value per reading. */
@@ -987,7 +998,7 @@ int main(void)
         cmocka_unit_test(test_main_label),      cmocka_unit_test(test_table),
         cmocka_unit_test(test_names),           cmocka_unit_test(test_system),
         cmocka_unit_test(test_bursts_of_io),    cmocka_unit_test(test_cpu_use_of_others),
-        cmocka_unit_test(test_long_loops),
+        cmocka_unit_test(test_long_loops),      cmocka_unit_test(test_brackets),
     };
 
     return cmocka_run_group_tests_name("query/words", tests, NULL, NULL);
