@@ -39,12 +39,12 @@ static inline int rps_text_is_inside(char byte)
 /* Return the number of bytes, at most `limit`, of whole characters at the text's start. */
 size_t rps_text_cut(const char *text, size_t limit);
 
-/* Format a function's name for a line, without the suffixes of clones (".constprop.0"). If a name
- * is longer than RPS_TEXT_FUNCTION_MAX bytes, its parameters and its return type are removed. If
- * the name is still longer, its template arguments are also removed: "std::vector<>::push_back". If
- * the result is longer than RPS_TEXT_QUALIFIED_MAX bytes or does not fit, namespaces and classes
- * are removed from its start: "...::push_back". If the result is longer than size - 1 bytes, it is
- * cut and ends with "...". Return ret. */
+/* Format a function's name for a line, without the suffixes of clones, such as ".constprop.0" and
+ * "[clone .isra.0]". If a name is longer than RPS_TEXT_FUNCTION_MAX bytes, its parameters and its
+ * return type are removed. If the name is still longer, its template arguments are also removed:
+ * "std::vector<>::push_back". If the result is longer than RPS_TEXT_QUALIFIED_MAX bytes or does not
+ * fit, namespaces and classes are removed from its start: "...::push_back". If the result is longer
+ * than size - 1 bytes, it is cut and ends with "...". Return ret. */
 #define RPS_TEXT_FUNCTION_MAX  40
 #define RPS_TEXT_QUALIFIED_MAX 48
 char *rps_text_function(char *ret, size_t size, const char *name);

@@ -160,16 +160,17 @@ static size_t put_function(char *ret, size_t size, const char *name, const char 
 }
 
 /* Return the end of a name without what compilers append to the names of clones of a function, such
- * as ".constprop.0". */
+ * as ".constprop.0", or " [clone .constprop.0]" in a demangled name. */
 static const char *before_clone(const char *name)
 {
-    static const char *const suffix[] = {".constprop.", ".isra.", ".part.", ".lto_priv.", ".cold"};
-    const char *end = name + strlen(name);
+    static const char *const suffix[] = {".constprop.", ".isra.", ".part.",
+                                         ".lto_priv.",  ".llvm.", ".cold"};
+    const char *clone = strstr(name, " [clone ."), *end = clone ? clone : name + strlen(name);
 
     for (size_t i = 0; i < RPS_COUNT(suffix); i++) {
         const char *at = strstr(name, suffix[i]);
 
-        if (at && at > name && at < end && strchr("0123456789", at[strlen(suffix[i])]))
+        if (at && at > name && at < end && strchr("0123456789.", at[strlen(suffix[i])]))
             end = at;
     }
     return end;
