@@ -302,7 +302,8 @@ static int is_reported(const struct rps_profile *profile, size_t f)
 }
 
 /* Append the metric that separates the phases most, of those that descriptions mention, with the
- * metric's lowest and highest value among the classes. */
+ * metric's lowest and highest value among the classes. Software events are counts of faults and of
+ * the scheduler. They vary between all phases, and tell little about the program. */
 static void report_change(struct words *words, const struct rps_report *report)
 {
     const struct rps_profile *profile = report->profile;
@@ -381,7 +382,7 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     else if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX && !report->options->region)
         say(&words, "Phases: not searched yet (see `rpistat phases`)");
     end_line(&words);
-    if (report->phases)
+    if (report->phases && strcmp(report->run.pmu, "software") != 0)
         report_change(&words, report);
     end_line(&words);
     strcpy(ret, words.text);

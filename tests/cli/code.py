@@ -428,10 +428,14 @@ def test_answer():
     assert few[1].startswith("Selection: ") and ": in " not in few[1], few  # 10 samples
     bare = answer("-r", "bare")
     assert len(bare) == 2 and bare[0].startswith("sim:script.sim ran for 2.000 s, "), bare
-    with Folder() as folder:  # wrong phases do not prevent a report
+    with Folder() as folder:  # no difference for software events; wrong phases do not prevent a report
         folder.write("script.sim", SCRIPT)
         folder.record("-q")
         expect(folder.call("phases"), 0)
+        assert "\n  Difference: " in expect(folder.call("report"), 0).stdout
+        ask_store(folder / "rpistat.data", "UPDATE run SET pmu = 'software'")
+        text = expect(folder.call("report"), 0).stdout
+        assert "\n  Phases: 5 in 3 classes" in text and "Difference" not in text, text
         ask_store(folder / "rpistat.data", "DELETE FROM detection")
         text = expect(folder.call("report"), 0).stdout
         assert "Phases: unknown (the store rpistat.data is damaged" in text and "\n    Cycles " in text, text
