@@ -37,7 +37,7 @@ static const struct rps_option options[] = {
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
     {"tree", 0, NULL, "show calls as a tree (1 % of the samples and more)", NULL, RPS_OPTION_FLAG,
      AT(is_tree)},
-    {"wall", 0, NULL, "include off-CPU time (for runs of record --wall)", NULL, RPS_OPTION_FLAG,
+    {"wall", 0, NULL, "include the time asleep (for runs of record --wall)", NULL, RPS_OPTION_FLAG,
      AT(is_wall)},
     {"latency", 0, NULL, "show for how long code lengthens the run", NULL, RPS_OPTION_FLAG,
      AT(is_latency)},
@@ -409,9 +409,10 @@ const struct rps_command rps_command_code = {
     .answers = "Which code uses the CPU time of a run or of a phase?",
     .usage = "[OPTIONS] [PHASE]",
     .description =
-        "Show where the samples of a run are: in which functions and lines, and which\n"
-        "functions each class ran. PHASE selects phases: B is every phase B, B.2 is the\n"
-        "second one, and 2-4 are numbers from 0, as `phases` prints them in JSON.",
+        "Show which code ran: functions by default, or lines, threads and others (--by).\n"
+        "Also show the functions of each phase class. PHASE selects phases: B is every\n"
+        "phase B, B.2 is the second one, and 2-4 are numbers from 0, as `phases` prints\n"
+        "them in JSON.",
     .examples = "  rpistat code\n"
                 "  rpistat code B --lines\n"
                 "  rpistat code --tree --from 10s --to 20s\n"

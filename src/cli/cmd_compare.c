@@ -39,7 +39,7 @@ static const struct rps_option options[] = {
      AT(format), .words = RPS_DOCUMENT_FORMATS},
     {"all", 0, NULL, "show all metrics of all phases, also unchanged ones", NULL, RPS_OPTION_FLAG,
      AT(all)},
-    {"level", 0, "N", "use the level of N phases, or fine (default automatic)", NULL,
+    {"level", 0, "N", "divide runs into N phases, or fine (default automatic)", NULL,
      RPS_OPTION_OTHER, AT(find.level), .set = rps_phases_level, .words = "fine"},
     {"no-phases", 0, NULL, "compare whole runs only", NULL, RPS_OPTION_FLAG, AT(find.no_phases)},
     {"no-samples", 0, NULL, "compare counters only, not code", NULL, RPS_OPTION_FLAG,
@@ -456,9 +456,10 @@ const struct rps_command rps_command_compare = {
     .description =
         "Show what changed from A to B, for the whole run and for each phase, with\n"
         "confidence intervals. A and B are runs: a number, several (1,3,5 or 1-5), last,\n"
-        "last-N, or a label or a tag KEY=VALUE, which means all runs that have it. B is\n"
-        "the last run by default, and A the run before it. To separate a change from\n"
-        "chance, record several runs of each: 'rpistat record --repeat 5'.",
+        "last-N, or a label or a tag KEY=VALUE, which means all runs that have it. One\n"
+        "argument is A (with --baseline, B). By default, B is the last run, and A is the\n"
+        "run before it. To separate a change from chance, record several runs of each:\n"
+        "'rpistat record --repeat 5'.",
     .examples = "  rpistat compare\n"
                 "  rpistat compare 1 2,3 --all\n"
                 "  rpistat compare --baseline run1 --format markdown\n"
@@ -466,7 +467,7 @@ const struct rps_command rps_command_compare = {
                 "  rpistat compare 1 3 -o compare.html",
     .input = RPS_INPUT_NONE,
     .output = RPS_OUTPUT_STREAM,
-    .output_help = "by its suffix: .csv, .png",
+    .output_help = "file; suffix sets the format",
     .operand_max = 2,
     .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),

@@ -15,7 +15,7 @@ struct settings {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"against", 0, "FROM,TO", "compare with this window, not the rest of the run", NULL,
+    {"against", 0, "FROM,TO", "compare with this time range, not the rest of the run", NULL,
      RPS_OPTION_TEXT, AT(against)},
     RPS_FORMAT_OPTION(AT(format)),
     {NULL},
@@ -80,8 +80,8 @@ const struct rps_command rps_command_explain = {
     .summary = "show how a time range of a run differs from the rest",
     .answers = "How does a time range of a run differ from the rest?",
     .usage = "[OPTIONS] [RUN]",
-    .description = "Compare a window of a run (--from, --to) with the rest of the run, or with\n"
-                   "another window: metrics, waiting, I/O, programs and functions. Metrics are\n"
+    .description = "Compare a time range of a run (--from, --to) with the rest of the run, or with\n"
+                   "another time range: metrics, waiting, I/O, programs and functions. Metrics are\n"
                    "listed if chance does not explain their difference.",
     .examples = "  rpistat explain --from 3.2s --to 5s\n"
                 "  rpistat explain --from phase:B --to phase:B\n"

@@ -85,7 +85,7 @@ static const struct rps_option options[] = {
     {"every", 0, "T", "one row, or one sample of each series, per T", NULL, RPS_OPTION_DURATION,
      AT(export.every_ns), RPS_NS_PER_MS, 366 * 24 * 3600 * RPS_NS_PER_S},
     {"follow", 0, NULL, "follow a recording until the run ends", NULL, RPS_OPTION_FLAG, AT(follow)},
-    {"clock", 0, "[=FORM]", "add the date and time, with the offset, or local", NULL,
+    {"clock", 0, "[=FORM]", "add date and time; FORM: offset (default) or local", NULL,
      RPS_OPTION_CHOICE, AT(export.clock), RPS_EXPORT_CLOCK_OFFSET, .words = "offset local"},
     {"locale", 0, NULL, "write for spreadsheets of the locale, with local time", NULL,
      RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_locale},

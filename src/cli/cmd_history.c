@@ -117,7 +117,7 @@ const struct rps_command rps_command_history = {
                 "  rpistat history main -o history.svg",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_STREAM,
-    .output_help = "by its suffix: .csv, .png",
+    .output_help = "file; suffix sets the format",
     .operand_max = -1,
     .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),

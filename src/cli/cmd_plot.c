@@ -38,7 +38,7 @@ static const struct rps_option options[] = {
      AT(plot.code), RPS_PLOT_CODE_FUNCTION, .words = "function module thread program cgroup none"},
     {"function", 0, "NAME", "show when function NAME ran; may be repeated", NULL, RPS_OPTION_LIST,
      AT(function), 1, RPS_PALETTE_LINES},
-    {"wall", 0, NULL, "with --function: include off-CPU time", NULL, RPS_OPTION_FLAG,
+    {"wall", 0, NULL, "with --function: include the time asleep", NULL, RPS_OPTION_FLAG,
      AT(plot.wall)},
     {"no-phases", 0, NULL, "do not show phases", NULL, RPS_OPTION_FLAG, AT(plot.no_phases)},
     {"theme", 0, "THEME", "light or dark", NULL, RPS_OPTION_CHOICE, AT(plot.theme), RPS_THEME_LIGHT,

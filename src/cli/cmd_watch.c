@@ -478,10 +478,11 @@ const struct rps_command rps_command_watch = {
         "current rates and phase, until the recording ends or you press q. Without a\n"
         "terminal, or if nothing is being recorded, it draws once. --plot needs gnuplot,\n"
         "except for a page (.html). --http serves the page to a browser on this machine.\n"
-        "--on runs COMMAND in the background when the condition becomes true for at least\n"
-        "10 periods; RPISTAT_CONDITION, RPISTAT_STORE, RPISTAT_RUN, RPISTAT_PHASE and\n"
-        "RPISTAT_TIME_S are in its environment. --until exits with status 0 when the\n"
-        "condition becomes true, and with 5 if the recording ends first.",
+        "--on runs COMMAND in the background each time the condition becomes true (see\n"
+        "the manual for how long it must hold). The environment of COMMAND contains\n"
+        "RPISTAT_CONDITION, RPISTAT_STORE, RPISTAT_RUN, RPISTAT_PHASE and RPISTAT_TIME_S.\n"
+        "--until exits with status 0 when the condition becomes true, and with 5 if the\n"
+        "recording ends first.",
     .examples = "  rpistat watch\n"
                 "  rpistat watch -i long.data --last 1h --every 30s\n"
                 "  rpistat watch --plot now.png        for a picture viewer that follows\n"

@@ -166,16 +166,19 @@ void rps_options_help(FILE *out, const struct rps_command *command)
 void rps_options_help_all(FILE *out)
 {
     fputs("Usage: rpistat [OPTIONS] [--] COMMAND [ARG...]\n", out);
-    for (int i = 1; rps_commands[i] != NULL; i++)
+    for (int i = 0; rps_commands[i] != NULL; i++)
         fprintf(out, "       rpistat %s %s\n", rps_commands[i]->name, rps_commands[i]->usage);
-    fputs("\nRecord how a program behaves over time, find its phases, and show which code\n"
-          "each phase runs. 'rpistat ./program' works like 'time ./program'. It writes the\n"
-          "store rpistat.data and the report rpistat.txt.\n"
+    fputs("       rpistat help [COMMAND] [--format json]\n"
+          "\nRecord how a program behaves over time, find its phases, and show which code\n"
+          "each phase runs. 'rpistat ./program' works like 'time ./program'. It writes\n"
+          "the store rpistat.data, and a short report to rpistat.txt; 'rpistat report'\n"
+          "prints more.\n"
           "\nCommands:\n",
           out);
     for (int i = 0; rps_commands[i] != NULL; i++)
         fprintf(out, "  %-8s  %s\n", rps_commands[i]->name, rps_commands[i]->summary);
-    fputs("\n'rpistat help COMMAND' lists its options; 'man rpistat-COMMAND' describes it.\n", out);
+    fputs("\n'rpistat help COMMAND' lists the options of COMMAND, and\n"
+          "'man rpistat-COMMAND' is its manual page.\n", out);
 }
 
 /* --- tags ------------------------------------------------------------------------------------- */

@@ -89,11 +89,11 @@ static const struct rps_option options[] = {
      AT(repeat), 1, REPEAT_MAX, .excludes = "pid all-cpus cpu cgroup"},
     {"warmup", 0, "N", "first run COMMAND N times without recording", NULL, RPS_OPTION_INT,
      AT(warmup), 1, REPEAT_MAX, .excludes = "pid all-cpus cpu cgroup"},
-    {"prepare", 0, "COMMAND", "run COMMAND by sh before each run, unrecorded", NULL,
-     RPS_OPTION_TEXT, AT(prepare), 1, .excludes = "pid all-cpus cpu cgroup"},
+    {"prepare", 0, "COMMAND", "run COMMAND with sh before each run", NULL, RPS_OPTION_TEXT,
+     AT(prepare), 1, .excludes = "pid all-cpus cpu cgroup"},
     {"alternate", 0, NULL, "with --repeat: alternate two commands, A -- B", NULL, RPS_OPTION_FLAG,
      AT(alternate)},
-    {"delay", 0, "T", "delay counting by T; off: until --control", NULL, RPS_OPTION_OTHER,
+    {"delay", 0, "T", "start counting after T; off: by --control", NULL, RPS_OPTION_OTHER,
      AT(delay_ns), .set = set_delay, .words = "off"},
     {"control", 0, "PIPE", "read commands from a pipe, fifo:PATH", NULL, RPS_OPTION_TEXT,
      AT(control), 1, .words = "fifo:"},
@@ -131,9 +131,9 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "fp, dwarf, lbr, none or auto", "auto", RPS_OPTION_CHOICE, AT(stacks),
      .words = "auto fp dwarf lbr none"},
-    {"jit-names", 0, NULL, "ask Java and Node for names of JIT code", NULL,
-     RPS_OPTION_FLAG, AT(jit_names)},
-    {"wall", 0, NULL, "record where threads wait (see code --wall)", NULL, RPS_OPTION_FLAG,
+    {"jit-names", 0, NULL, "make Java, Node, ... write names of JIT code", NULL, RPS_OPTION_FLAG,
+     AT(jit_names)},
+    {"wall", 0, NULL, "record where threads sleep (see code --wall)", NULL, RPS_OPTION_FLAG,
      AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
     {"system-metrics", 0, "WHAT", "tree, machine, package, all, off", "all", RPS_OPTION_CHOICE,
      AT(signals), .words = "off tree machine package all", .old_name = "signals"},
@@ -220,14 +220,14 @@ static int record(struct rps_cli *cli)
 
 const struct rps_command rps_command_record = {
     .name = "record",
-    .summary = "record a program (the word 'record' may be omitted)",
+    .summary = "record a program, processes, a control group or the machine",
     .answers = "How does a program, a process or a machine behave over time?",
     .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
     .description =
         "Run COMMAND and record it: write one row per measurement period to the store,\n"
-        "and the report to rpistat.txt. The exit status is that of COMMAND. -p records\n"
-        "running processes until they end; -a, -C and -G record CPUs or a control group\n"
-        "while COMMAND runs, or until Ctrl-C.",
+        "and a short report to rpistat.txt (`rpistat report` prints more). The exit\n"
+        "status is that of COMMAND. -p records running processes until they end; -a, -C\n"
+        "and -G record CPUs or a control group while COMMAND runs, or until Ctrl-C.",
     .examples = "  rpistat ./naive\n"
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
                 "  rpistat record --repeat 5 --label before ./naive\n"

@@ -37,7 +37,7 @@ ELSEWHERE = [
 
 # Commands that are shortened here, or whose objects belong to the reader.
 CHANGED = [
-    (r"-p 1234(.*) --duration (1m|8h)\b", r"-p $READERS\1 --duration 600ms"),
+    (r"-p 1234(.*) --duration (1m|80s)\b", r"-p $READERS\1 --duration 600ms"),
     (r"record -a(?!.*--)", "record -a --duration 200ms"),
     # too few samples of an idle machine for a table
     (r"rpistat record -a -q --keep",
