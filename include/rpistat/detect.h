@@ -39,6 +39,7 @@ struct rps_signals {
     size_t fault_signal;  /* Number of the signal for page faults, counted from 1 (0: none) */
     size_t use_signal;    /* Number of the signal for CPU use, counted from 1 (0: none; if each CPU
                              has a signal: that of the last CPU) */
+    double idle; /* The workload is idle while use_signal is below this value (0: unknown) */
     size_t table_count;
     struct rps_count_table *table; /* Tables of counts with `count` observations (owned).
                                       rps_phases_find uses the tables; rps_detect does not. */

@@ -246,8 +246,10 @@ static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_
         kept++;
         if (source->faults && !source->named)
             out->signals.fault_signal = kept;
-        if (source->kind == RPS_SOURCE_USE)
+        if (source->kind == RPS_SOURCE_USE) {
+            out->signals.idle = out->signals.use_signal > 0 ? 0 : rps_source_idle();
             out->signals.use_signal = kept;
+        }
     }
     out->signals.count = count;
     out->signals.signal_count = kept;

@@ -16,6 +16,7 @@ static void allocate(const struct rps_signals *const *run, size_t count, struct 
     out->memory_signal = run[0]->memory_signal;
     out->fault_signal = run[0]->fault_signal;
     out->use_signal = run[0]->use_signal;
+    out->idle = run[0]->idle;
     for (size_t r = 0; r < count; r++) {
         out->count += run[r]->count;
         weighted |= run[r]->weight != NULL;

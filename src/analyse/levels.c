@@ -19,7 +19,8 @@
 #define ALIKE        .4
 #define ALIKE_FINEST .1
 
-/* Price of a level: PRICE times the square root of its rows, as a share of all differences. */
+/* Price of a level: PRICE times the square root of its rows, as a share of all differences if each
+ * counts once. */
 #define PRICE .1
 
 /* Price of a level of a run with samples: CLASS_PRICE per class, as a share of all differences. */
@@ -129,9 +130,10 @@ static size_t find_cheapest(const struct rps_levels *levels, int by_class)
         const size_t rows = rows_of(levels, at);
         const double price =
             by_class ? CLASS_PRICE * levels->phases[at].label_count : PRICE * sqrt((double)rows);
+        const double sum = levels->level[at].lost + levels->tree->once * price;
 
-        if (rows > 0 && levels->level[at].lost + price < least) {
-            least = levels->level[at].lost + price;
+        if (rows > 0 && sum < least) {
+            least = sum;
             best = at;
         }
     }

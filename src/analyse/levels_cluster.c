@@ -202,7 +202,8 @@ static double between(struct labelling *l, size_t a, size_t b)
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
 
-    if (trend_of(l, a) != trend_of(l, b))
+    if (trend_of(l, a) != trend_of(l, b) ||
+        rps_level_tree_is_idle(l->tree, x) != rps_level_tree_is_idle(l->tree, y))
         return DBL_MAX;
     if (l->splits[a] && l->splits[b] && rps_level_samples_differ(l->tree, x, y))
         return DBL_MAX; /* not infinite: the clusters may become similar after one has merged */
@@ -366,17 +367,20 @@ static void merge_alike(struct labelling *l)
     }
 }
 
-/* Return 1 if the samples show that a segment runs functions other than those of a cluster. `alone`
- * has the moments of the segment. */
+/* Return 1 if a segment or a cluster is idle and the other is not, or if the samples show that they
+ * run different functions. `alone` has the moments of the segment. */
 static int is_other_code(const struct labelling *l, size_t k, const struct rps_moments3 *alone,
                          size_t cluster)
 {
-    return l->is_split && l->is_split[k] && l->splits[cluster] &&
-           rps_level_samples_differ(l->tree, alone, l->sums + cluster * l->tree->width);
+    const struct rps_moments3 *sums = l->sums + cluster * l->tree->width;
+
+    return rps_level_tree_is_idle(l->tree, alone) != rps_level_tree_is_idle(l->tree, sums) ||
+           (l->is_split && l->is_split[k] && l->splits[cluster] &&
+            rps_level_samples_differ(l->tree, alone, sums));
 }
 
 /* Store the moments of a segment in `alone`, and its differences from all clusters in l->apart:
- * DBL_MAX if the segment runs other code. Return the cost of the segment. */
+ * DBL_MAX if is_other_code(). Return the cost of the segment. */
 static double compare(struct labelling *l, size_t k, struct rps_moments3 *alone)
 {
     double cost = describe(l, k, alone);

@@ -1,6 +1,13 @@
 /* Merge neighbouring segments, starting with the pair whose merge raises the cost least. */
 #include "levels_tree.h"
 
+/* The cost of merging an idle segment with a busy one counts IDLE_TIMES times. Samples do not show
+ * that a program is idle, so a pause of four seconds in 44 seconds of different functions would
+ * cost less than the price of a class. In 190 recordings with known phases, the rule changes the
+ * mean F1 and ARI only in those at 6 % of a CPU (58 recordings: .859 and .814 to .859 and .813).
+ * Values from 2 to 8 give the same results within .001. */
+#define IDLE_TIMES 4
+
 /* A segment and the next segment, which may merge. If one of both segments has merged after the
  * pair was made, the pair is out of date. */
 struct pair {
@@ -59,14 +66,20 @@ static double cost_of(struct merging *m, size_t from, size_t to)
     return rps_level_tree_cost(m->tree, m->sum);
 }
 
+static int is_idle(struct merging *m, size_t from, size_t to)
+{
+    rps_level_tree_moments(m->tree, from, to, m->sum);
+    return rps_level_tree_is_idle(m->tree, m->sum);
+}
+
 static void push_pair(struct merging *m, size_t left, size_t right)
 {
-    push(m, (struct pair){
-                .increase = cost_of(m, left, m->end[right]) - m->cost[left] - m->cost[right],
-                .left = left,
-                .right = right,
-                .end = m->end[right],
-            });
+    const size_t end = m->end[right];
+    const double increase = cost_of(m, left, end) - m->cost[left] - m->cost[right];
+    const int is_change = is_idle(m, left, right) != is_idle(m, right, end);
+
+    push(m,
+         (struct pair){increase * (is_change && increase > 0 ? IDLE_TIMES : 1), left, right, end});
 }
 
 static void merge_pairs(struct merging *m)
@@ -94,6 +107,7 @@ static void merge_pairs(struct merging *m)
 static void merge_all(struct merging *m)
 {
     size_t count = m->tree->count;
+    double once = 0, all = 0;
 
     m->left = count;
     for (size_t k = 0; k < count; k++) {
@@ -101,12 +115,18 @@ static void merge_all(struct merging *m)
         m->end[k] = k + 1;
         m->begin[k + 1] = k;
         m->cost[k] = cost_of(m, k, k + 1);
+        once -= m->cost[k];
     }
     for (size_t k = 1; k < count; k++) {
         if (!rps_level_tree_begins_run(m->tree, k))
             push_pair(m, k - 1, k);
     }
     merge_pairs(m);
+    for (size_t k = 0; k < count; k++) {
+        once += rps_level_tree_begins_run(m->tree, k) ? m->cost[k] : 0;
+        all += m->tree->increase[k];
+    }
+    m->tree->once = all > 0 ? once / all : 1;
 }
 
 void rps_level_tree_merge(struct rps_level_tree *tree)

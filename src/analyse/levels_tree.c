@@ -298,6 +298,7 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
     struct rps_level_tree tree = {.signals = signals->signal_count,
                                   .memory_signal = signals->memory_signal,
                                   .use_signal = signals->use_signal,
+                                  .idle = signals->idle,
                                   .mix_count = signals->table_count,
                                   .edge = edge_of(signals),
                                   .in_blocks = signals->in_blocks};
@@ -338,6 +339,14 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
     for (size_t s = 0; s < tree->width; s++)
         ret[s] = (struct rps_moments3){b[s].weight - a[s].weight, b[s].sum - a[s].sum,
                                        b[s].squares - a[s].squares};
+}
+
+int rps_level_tree_is_idle(const struct rps_level_tree *tree, const struct rps_moments3 *moments)
+{
+    const size_t use = tree->use_signal - 1;
+
+    return tree->idle > 0 && tree->mix_count > 0 &&
+           tree->centre[use] + moments[use].sum / moments[use].weight < tree->idle;
 }
 
 /* Return the cost of a segment's counts in a table. Symbols that were not counted cost nothing. */

@@ -20,6 +20,7 @@ struct rps_level_tree {
                      RPS_LEVEL_CLUMPS columns; the share of signals that was seen */
     size_t signals;
     size_t memory_signal, use_signal; /* numbers of signals, as in struct rps_signals */
+    double idle;                      /* as in struct rps_signals */
     size_t mix_count;
     size_t edge;         /* observations at an end of a leaf that may be beyond the boundary */
     int in_blocks;       /* 1: each observation is a block */
@@ -31,7 +32,9 @@ struct rps_level_tree {
     double *worth;               /* weight of each signal: 1 / (2 tau) */
     size_t *rank;     /* rank[leaf]: the boundary before the leaf exists in levels of at least
                          this many segments; 1 for the first leaf of a run */
-    double *increase; /* increase[n]: cost of the merge that leaves n segments; [0] is not used */
+    double *increase; /* increase[n]: cost of the merge that leaves n segments; [0] is not used.
+                         Merges of idle and busy segments count several times */
+    double once;      /* sum of `increase` if all merges count once, divided by this sum */
 };
 
 /* Number of columns after the symbols of a table, one per block length. In such a column, `sum` is
@@ -59,8 +62,8 @@ static inline int rps_level_tree_begins_run(const struct rps_level_tree *tree, s
     return tree->broken[leaf] == RPS_BROKEN_RUN;
 }
 
-/* Make the leaves, and compute floor and worth of each signal. The members rank and increase are 0
- * until rps_level_tree_merge. */
+/* Make the leaves, and compute floor and worth of each signal. The members rank, increase and once
+ * are 0 until rps_level_tree_merge. */
 struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
                                           const struct rps_signals *signals,
                                           const struct rps_phases *fine);
@@ -68,6 +71,10 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
 /* Store the moments of the leaves from ... to - 1 in ret, one per signal. */
 void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size_t to,
                             struct rps_moments3 *ret);
+
+/* Return 1 if the workload was idle in a segment with these moments; 0 also for runs without
+ * samples, because their signals show the difference. */
+int rps_level_tree_is_idle(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
 
 /* Return the cost of a segment with these moments. */
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
@@ -77,7 +84,7 @@ double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_m
 double rps_level_tree_share_apart(const struct rps_mix *mix, const struct rps_moments3 *a,
                                   const struct rps_moments3 *b);
 
-/* Merge all segments, pair by pair. Fills rank and increase. */
+/* Merge all segments, pair by pair. Fills rank, increase and once. */
 void rps_level_tree_merge(struct rps_level_tree *tree);
 
 /* Label `count` segments that begin at the leaves first[0] ... (first[count] is tree->count).

@@ -46,6 +46,9 @@
 /* If CPU use, in percent, is below this, the workload is treated as idle. */
 #define USE_NONE 0.1
 
+/* If the mean CPU use of a phase, in percent, is below this, the phase is idle. */
+#define USE_IDLE 2
+
 /* Maximum number of differences from which noise is estimated. */
 #define DIFFERENCES_MAX 8192
 
@@ -337,4 +340,9 @@ double rps_source_transform(const struct rps_source *source, double *value, size
     if (source->kind != RPS_SOURCE_USE)
         return source->sleeps ? sleeping_resolution(source) : 1;
     return fmin(fmax(USE_VARIATION, USE_WANDERS * use_noise(value, count)), USE_VARIATION_MAX);
+}
+
+double rps_source_idle(void)
+{
+    return log1p(USE_IDLE / USE_NONE);
 }

@@ -89,3 +89,6 @@ int rps_source_is_rare(const struct rps_source *source);
 /* Transform all values in place. NaN remains NaN. Return the resolution: a smaller standard
  * deviation of the transformed values does not matter to the user. */
 double rps_source_transform(const struct rps_source *source, double *value, size_t count);
+
+/* Return the transformed CPU use below which a workload is idle. */
+double rps_source_idle(void);

@@ -440,6 +440,41 @@ static void code_outweighs_signals(void **state)
     }
 }
 
+/* A short start with few samples and pauses without samples have different labels, if it is known
+ * which CPU use is idle, although CPU use varies much. */
+static void pauses_share_no_label_with_work(void **state)
+{
+    static const char letters[] = "sxixi";
+    const size_t each = 12, count = each * strlen(letters);
+
+    (void)state;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        struct rps_signals signals = series_make(count, 1);
+        struct rps_count *counts = calloc(count, sizeof(*counts));
+        uint64_t noise = 1;
+        size_t taken = 0;
+        char label[16];
+        double sure;
+
+        assert_non_null(counts);
+        for (size_t i = 0; i < count; i++) {
+            const char letter = letters[i / each];
+
+            signals.value[i] = (letter == 'i' ? 1 : 7) + 2 * series_normal(&noise);
+            if (letter == 'x' || i == 0)
+                counts[taken++] = (struct rps_count){i, letter == 'x', letter == 'x' ? 9 : 1};
+        }
+        signals.use_signal = 1;
+        signals.idle = is_known ? 3 : 0;
+        signals.table_count = 1;
+        signals.table = calloc(1, sizeof(*signals.table));
+        assert_non_null(signals.table);
+        *signals.table = rps_count_table_make(count, 2, RPS_COUNT_SAMPLE_DIVISOR, counts, taken);
+        label_sampled(&signals, letters, label, &sure);
+        assert_string_equal(label, is_known ? "ABCBC" : "ABABA");
+    }
+}
+
 /* No label is split if one side has no samples, such as one of several runs. */
 static void no_samples_split_nothing(void **state)
 {
@@ -490,6 +525,47 @@ static void classes_are_shown_with_samples(void **state)
         finest = levels.count - 1;
         assert_int_equal(levels.phases[finest].label_count, 4);
         assert_int_equal(levels.usual == finest, has_samples);
+        rps_signals_free(&signals);
+    }
+}
+
+/* A pause in a run with samples is a phase of the default level, although it has no samples and its
+ * CPU use varies as much as that of the busy phases. If it is unknown which CPU use is idle, the
+ * pause is merged. All functions are phases in both cases. */
+static void a_pause_is_shown_with_samples(void **state)
+{
+    static const char letters[] = "abcdef-ghijkl";
+
+    (void)state;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        struct rps_signals signals = signals_of(letters);
+        struct rps_phases fine = phases_of(letters), phases;
+        struct rps_count *counts = calloc(signals.count, sizeof(*counts));
+        struct rps_levels levels;
+        uint64_t noise = 1;
+        size_t taken = 0;
+
+        assert_non_null(counts);
+        for (size_t i = 0; i < signals.count; i++) {
+            const char letter = letters[i / LENGTH];
+
+            signals.value[i] = (letter == '-' ? 1 : 7) + 2 * series_normal(&noise);
+            signals.value[signals.count + i] = .3 * series_normal(&noise);
+            if (letter != '-')
+                counts[taken++] = (struct rps_count){i, (uint32_t)(letter - 'a'), 8};
+        }
+        signals.use_signal = 1;
+        signals.idle = is_known ? 3 : 0;
+        signals.table_count = 1;
+        signals.table = calloc(1, sizeof(*signals.table));
+        assert_non_null(signals.table);
+        *signals.table =
+            rps_count_table_make(signals.count, 12, RPS_COUNT_SAMPLE_DIVISOR, counts, taken);
+        levels = rps_levels_find(arena, &signals, &fine);
+        phases = levels.phases[levels.usual];
+        assert_int_equal(phases.count, is_known ? 13 : 12);
+        assert_int_equal(phases.phase[6].first, (is_known ? 6 : 7) * LENGTH);
+        assert_true(levels.level[0].lost <= 1);
         rps_signals_free(&signals);
     }
 }
@@ -941,8 +1017,10 @@ int main(void)
         cmocka_unit_test(samples_split_a_label),
         cmocka_unit_test(samples_split_no_mixture),
         cmocka_unit_test(code_outweighs_signals),
+        cmocka_unit_test(pauses_share_no_label_with_work),
         cmocka_unit_test(no_samples_split_nothing),
         cmocka_unit_test(classes_are_shown_with_samples),
+        cmocka_unit_test(a_pause_is_shown_with_samples),
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_loop_inside_a_phase_is_shown),
         cmocka_unit_test(a_nap_is_the_finest),
