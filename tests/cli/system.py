@@ -691,7 +691,9 @@ def test_deadlock():
     time_line = report("stuck.data").splitlines()[1:]
     text = words(" ".join(time_line))
     assert text.startswith("Note: possible deadlock (no thread ran; threads asleep in futex: 3) Threads: "), text
-    assert IDLE not in text, text
+    assert "total 20.0 s, not counting 1 idle thread" in text, text
+    record("parked.data", "sleep 10s threads=3 idle=3 futex=3 wait=0%\n")
+    assert DEADLOCK in report("parked.data") and "Threads: 3 idle threads\n" in report("parked.data"), report("parked.data")
     record("began.data", "phase work 100ms threads=3 in=lock:2 futex=2 wait=0%\nsleep 9900ms threads=3 in=lock:2 idle=1 futex=3\n")
     text = words(report("began.data"))
     assert "Note: possible deadlock (no thread ran for 99.0 % of the elapsed time; threads asleep in futex: 3)" in text, text
