@@ -51,6 +51,7 @@ struct rps_system_time {
     double asleep_in_s[RPS_SLEEPS]; /* time asleep by reason, from the readings */
     double child_s; /* time in which threads waited for children; not part of threads_s */
     double idle_s;  /* time of idle threads; NaN: unknown, and part of waits for locks */
+    double futex_s; /* time in futex without timers, also of idle threads; NaN: unknown */
 };
 
 /* Metrics of a processor package, in the units for users. */
@@ -107,7 +108,8 @@ int rps_system_time_is_of_one(const struct rps_system_time *time);
 /* Return 1 if threads ran or waited for a CPU most of the time, summed over threads. */
 int rps_system_time_is_busy(const struct rps_system_time *time);
 
-/* Return 1 if hardly any thread ran and all threads slept in futex, as in a deadlock. */
+/* Return 1 if hardly any thread ran and all threads slept in futex, as in a deadlock. Return 0 if a
+ * timeout could wake them, or if their timeouts are unknown. */
 int rps_system_time_is_stuck(const struct rps_system_time *time);
 
 /* Return 1 if the waiting time may include sleep: readings found threads in block I/O for more than

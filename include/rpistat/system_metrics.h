@@ -36,7 +36,8 @@
         "Threads that waited for a pipe, a socket or a terminal, or in poll.",                     \
         .column = {"in_message", "", 1})                                                           \
     METRIC(IN_TIMER, "in_timer", "Asleep in timers", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
-        "Threads that slept for a time that they had chosen.", .column = {"in_timer", "", 1})      \
+        "Threads that slept for a time that they had chosen, also in futex with a timeout.",       \
+        .column = {"in_timer", "", 1})      \
     METRIC(IN_CHILD, "in_child", "Waiting for children", "threads", RPS_SYSTEM_GAUGE, "wchan",     \
         "Threads that waited for a process that they had started.", .column = {"in_child", "", 1}) \
     METRIC(IN_OTHER, "in_other", "Asleep otherwise", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
@@ -68,7 +69,10 @@
         .column = {"fds", "", 1, RPS_COLUMN_RANGE, .later = 2},                                    \
         .panel = {"Open file descriptors (sum over processes)", "FDs", "descriptors", "Open",      \
                   "fds"},                                                                          \
-        .watch = {"FDs", ""})
+        .watch = {"FDs", ""})                                                                      \
+    METRIC(FUTEX, "futex", "Asleep in futex", "threads", RPS_SYSTEM_GAUGE, "syscall",              \
+        "Threads that slept in futex, idle or not, except those that a timeout wakes.",            \
+        .column = {.later = 3})
 
 #define RPS_MACHINE_METRICS(METRIC)                                                                \
     METRIC(WAIT, "m_wait", "Machine: waiting for a CPU", "threads", RPS_SYSTEM_GAUGE,              \

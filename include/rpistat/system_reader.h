@@ -13,7 +13,7 @@
 struct rps_sample;
 
 #define RPS_SYSTEM_SLOT_MAX  32
-#define RPS_SYSTEM_LATER_MAX 2 /* highest value of `column.later` */
+#define RPS_SYSTEM_LATER_MAX 3 /* highest value of `column.later` */
 
 enum rps_system_source {
     RPS_SYSTEM_TREE,    /* processes and threads of the workload */

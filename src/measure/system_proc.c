@@ -30,7 +30,7 @@
 #define STATES_FROM_NS (10 * RPS_NS_PER_MS)
 #define STATES                                                                                     \
     ((UINT32_C(2) << RPS_TREE_IN_OTHER) - (UINT32_C(1) << RPS_TREE_RUNNING) +                      \
-     (UINT32_C(1) << RPS_TREE_IDLE))
+     (UINT32_C(1) << RPS_TREE_IDLE) + (UINT32_C(1) << RPS_TREE_FUTEX))
 
 /* State of the readings of one source. */
 struct row {

@@ -94,7 +94,7 @@ struct rps_system_tree {
     struct rps_system_file_sum time[RPS_TIMES], unseen; /* in ns */
     struct rps_system_file_sum hidden;                  /* in ns; see struct rps_system_reading */
     struct rps_system_file_sum io[RPS_IO_COUNT];        /* in bytes */
-    int64_t gauge[RPS_SYSTEM_SLOT_MAX]; /* values of slots THREADS to RSS, IDLE, FDS */
+    int64_t gauge[RPS_SYSTEM_SLOT_MAX]; /* values of slots THREADS to RSS, IDLE and later */
     int64_t ended[RPS_SYSTEM_SLOT_MAX]; /* THREADS and last activity of threads that ended since
                                            the previous reading, read until the end */
     uint32_t missing;                   /* bit mask of incompletely read slots */

@@ -26,7 +26,11 @@
  * - The first thread of a process is idle while it waits for the end of another thread. In this
  *   case the value that it passes to futex is the number of the other thread. Other threads that
  *   wait for the end of a thread do not count as idle, because finding them would require reading
- *   all waits in futex. */
+ *   all waits in futex.
+ * - A wait in futex with a timeout is a sleep in timers: in the first thread of a process, in the
+ *   thread that it joins, and in any thread if no other thread is parked without a timeout. In other
+ *   processes it may be housekeeping of a runtime, and idle: half of the JVM's own threads wait with
+ *   timeouts. So do threads of the JVM that wait for a monitor, even in a deadlock. */
 #include "system_proc.h"
 
 #include <ctype.h>
@@ -58,13 +62,17 @@
 /* Number of readings without a thread after which the thread's end event counts as lost. */
 #define GONE_MAX 3
 
-/* Limits for an idle thread: runs and run time, measured from a time one to two IDLE_NS ago. */
+/* Limits for an idle thread: runs and run time, measured from a time one to two IDLE_NS ago. The
+ * limit TIMED_RUNS is for waits with a timeout: a thread of the JVM wakes up each 50 ms, and a
+ * thread that waits for the lock of Python's interpreter each 5 ms. */
 #define IDLE_NS     RPS_NS_PER_S
 #define IDLE_RUNS   2
+#define TIMED_RUNS  64
 #define IDLE_RUN_NS (IDLE_NS / 20)
 
 #define LOCK_PI2     13  /* FUTEX_LOCK_PI2, since Linux 5.14 */
 #define FUTEX_TIME64 422 /* number of futex_time64, on 32-bit systems */
+#define FUTEX_WAITV  449 /* number of futex_waitv, since Linux 5.16 */
 
 #define BIT(slot) (UINT32_C(1) << (slot))
 
@@ -74,7 +82,8 @@
     (BIT(RPS_TREE_IN_IO) | BIT(RPS_TREE_IN_LOCK) | BIT(RPS_TREE_IN_MESSAGE) |                      \
      BIT(RPS_TREE_IN_TIMER) | BIT(RPS_TREE_IN_CHILD) | BIT(RPS_TREE_IN_OTHER))
 #define LEVEL_SLOTS (BIT(RPS_TREE_RSS) | BIT(RPS_TREE_FDS)) /* values per process */
-#define GAUGE_SLOTS (REASON_SLOTS | BIT(RPS_TREE_IDLE) | BIT(RPS_TREE_THREADS) | LEVEL_SLOTS)
+#define FUTEX_SLOTS (BIT(RPS_TREE_IDLE) | BIT(RPS_TREE_FUTEX))
+#define GAUGE_SLOTS (REASON_SLOTS | FUTEX_SLOTS | BIT(RPS_TREE_THREADS) | LEVEL_SLOTS)
 #define IO_SLOTS                                                                                   \
     (BIT(RPS_TREE_READ) | BIT(RPS_TREE_WRITTEN) | BIT(RPS_TREE_DISK_READ) |                        \
      BIT(RPS_TREE_DISK_WRITTEN))
@@ -85,6 +94,9 @@ enum {
     HIDDEN,                      /* the thread sleeps for an unknown reason */
     ENDED,                       /* the thread has ended, and was not waited for */
 };
+
+/* Reason for a wait in futex. UNREAD: not yet read; OTHER: none of the known reasons. */
+enum futex_wait { NONE, UNREAD, LOCK, JOIN, OTHER, UNREADABLE };
 
 struct rps_system_process {
     struct rps_system_process *next, *previous;
@@ -99,6 +111,8 @@ struct rps_system_process {
     int is_gone;    /* 1 if the process was waited for */
     int is_dropped; /* 1 if perf no longer counts the process and sends no events */
     int has_run;    /* 1 if one of the threads has run since the previous reading */
+    int has_parked; /* 1 if a thread other than the first one was parked without a timeout */
+    pid_t joined;   /* thread for whose end the first thread waits, or 0 */
     int statm_fd, io_fd;
     int64_t ran_ns;                 /* time on CPUs in this reading */
     int64_t rss_kib, fds, level_ns; /* level_ns: time of reading rss_kib and fds; 0: never */
@@ -115,7 +129,9 @@ struct rps_system_thread {
     int is_old, is_read, has_run;
     int gone; /* number of readings that did not find the thread */
     int doing;
-    int may_be_idle;    /* 1 if the thread sleeps in futex, not for a known lock */
+    enum futex_wait wait;
+    int is_timed;       /* 1 if this wait has a timeout */
+    int is_in_futex;    /* 1 if the thread slept in futex, but not in timers, at the last reading */
     uint64_t turn;      /* last reading that found the thread; 0: none */
     int64_t since_ns;   /* time of the last reading, or of the thread's start */
     int64_t step_ns;    /* time between the last two readings */
@@ -332,6 +348,7 @@ static int find_doing(struct rps_system_tree *tree, struct rps_system_thread *th
     int rc, turn = 0;
     char text[128], state;
 
+    thread->wait = NONE;
     while ((rc = read_wchan(tree, thread, text, sizeof(text))) == 0) {
         if (thread->process->is_hidden)
             return HIDDEN;
@@ -350,7 +367,8 @@ static int find_doing(struct rps_system_tree *tree, struct rps_system_thread *th
     if (rc < 0)
         return rc == -ESRCH || rc == -ENOENT ? ENDED : HIDDEN;
     rc = reason_of(text);
-    thread->may_be_idle = rc == RPS_TREE_IN_LOCK && has_word(text, "futex");
+    if (rc == RPS_TREE_IN_LOCK && has_word(text, "futex"))
+        thread->wait = UNREAD, thread->is_timed = 0;
     if (rc == RPS_TREE_IN_OTHER && read_stat(tree, thread->process->pid, thread->tid).state == 'D')
         return RPS_TREE_IN_IO;
     return rc;
@@ -404,14 +422,11 @@ static int is_lock_operation(uint32_t operation, uint32_t value)
     return (value & FUTEX_WAITERS) != 0 || value == 2 || (value == 3 && operation != FUTEX_WAIT);
 }
 
-enum futex_wait { LOCK, JOIN, OTHER };
-
-/* Find why a thread waits in futex. OTHER also means that the reason cannot be read. */
-static enum futex_wait read_futex_wait(struct rps_system_tree *tree,
-                                       const struct rps_system_thread *thread)
+/* Read why a thread waits in futex, and whether the wait has a timeout. */
+static void read_futex_wait(struct rps_system_tree *tree, struct rps_system_thread *thread)
 {
     const struct rps_system_thread *joined;
-    unsigned long operation, value;
+    unsigned long operation, value, timeout;
     char text[160];
     long call;
     int fd = -1;
@@ -419,28 +434,48 @@ static enum futex_wait read_futex_wait(struct rps_system_tree *tree,
                                        "syscall", text, sizeof(text));
 
     rps_system_file_close(&tree->files, &fd);
-    if (got <= 0 || sscanf(text, "%ld %*x %lx %lx", &call, &operation, &value) != 3 ||
-        (call != SYS_futex && call != FUTEX_TIME64))
-        return OTHER;
-    if (is_lock_operation((uint32_t)operation, (uint32_t)value))
-        return LOCK;
-    joined = find(tree, (pid_t)value);
-    return joined && joined->process == thread->process ? JOIN : OTHER;
+    thread->wait = got > 0 ? OTHER : UNREADABLE;
+    if (got <= 0 || sscanf(text, "%ld %*x %lx %lx %lx", &call, &operation, &value, &timeout) < 4)
+        return; /* if the file has fewer words, the thread is awake now */
+    if (call != SYS_futex && call != FUTEX_TIME64 && call != FUTEX_WAITV) {
+        thread->wait = UNREADABLE;
+        return;
+    }
+    thread->is_timed = timeout != 0;
+    if (call == FUTEX_WAITV)
+        return; /* the other arguments differ */
+    if (is_lock_operation((uint32_t)operation, (uint32_t)value)) {
+        thread->wait = LOCK;
+    } else if ((joined = find(tree, (pid_t)value)) && joined->process == thread->process) {
+        thread->wait = JOIN;
+        if (thread->tid == thread->process->pid)
+            thread->process->joined = joined->tid;
+    }
 }
 
-/* Return 1 if a sleeping thread is idle. A thread's system call is read once per sleep. */
-static int is_idle(struct rps_system_tree *tree, struct rps_system_thread *thread)
+/* Return the activity of a thread that sleeps in futex. Its system call is read once per sleep. */
+static int doing_in_futex(struct rps_system_tree *tree, struct rps_system_thread *thread)
 {
+    struct rps_system_process *const process = thread->process;
     const struct mark *const since = &thread->mark[0];
-    const int has_hardly_run = since->at_ns != 0 && thread->runs - since->runs <= IDLE_RUNS &&
-                               thread->time[RPS_RUNNING] - since->running_ns <= IDLE_RUN_NS;
-    enum futex_wait wait;
+    const int uses_little =
+        since->at_ns != 0 && thread->time[RPS_RUNNING] - since->running_ns <= IDLE_RUN_NS;
+    const int is_main = thread->tid == process->pid || thread->tid == process->joined;
+    int has_hardly_run, wakes;
 
-    if (!thread->may_be_idle || (!has_hardly_run && thread->tid != thread->process->pid))
-        return 0;
-    wait = read_futex_wait(tree, thread);
-    thread->may_be_idle = wait != LOCK;
-    return wait == JOIN || (wait == OTHER && has_hardly_run);
+    if (thread->wait == UNREAD && (uses_little || is_main))
+        read_futex_wait(tree, thread);
+    has_hardly_run =
+        uses_little && thread->runs - since->runs <= (thread->is_timed ? TIMED_RUNS : IDLE_RUNS);
+    process->has_parked |= !is_main && has_hardly_run && thread->wait == OTHER && !thread->is_timed;
+    wakes = thread->is_timed && (is_main || !process->has_parked);
+    thread->is_in_futex = !wakes;
+    if (thread->wait == UNREADABLE)
+        tree->missing |= BIT(RPS_TREE_FUTEX);
+    if (wakes && thread->wait != LOCK && (has_hardly_run || process->threads == 1))
+        return RPS_TREE_IN_TIMER;
+    return thread->wait == JOIN || (thread->wait >= OTHER && has_hardly_run) ? RPS_TREE_IDLE
+                                                                             : RPS_TREE_IN_LOCK;
 }
 
 /* Read the thread's time on CPUs and its time waiting for CPUs. Returns 0 or -errno. */
@@ -484,13 +519,15 @@ static int read_times(struct rps_system_tree *tree, struct rps_system_thread *th
     return 0;
 }
 
-static void count_ended(struct rps_system_tree *tree, int doing)
+static void count_ended(struct rps_system_tree *tree, const struct rps_system_thread *thread,
+                        int doing)
 {
     if (doing == ENDED)
         return; /* the thread is already counted */
     tree->ended[RPS_TREE_THREADS]++;
     if (doing < AWAKE)
         tree->ended[doing]++;
+    tree->ended[RPS_TREE_FUTEX] += thread->is_in_futex;
 }
 
 /* End a thread. The first and last thread of a process can be read until the process is waited for.
@@ -500,7 +537,7 @@ static void end_thread(struct rps_system_tree *tree, struct rps_system_thread *t
 {
     if (thread->schedstat_fd >= 0 && thread->tid == thread->process->pid &&
         thread->process->threads == 1 && read_times(tree, thread) == 0)
-        count_ended(tree, thread->doing);
+        count_ended(tree, thread, thread->doing);
     if (thread->since_ns < tree->since_ns)
         thread->since_ns = tree->since_ns;
     if (time_ns > thread->since_ns)
@@ -949,17 +986,19 @@ static void read_doings(struct rps_system_tree *tree)
         if (!(tree->lacks & REASON_SLOTS))
             look_at_doing(tree, thread);
         if (thread->doing == ENDED)
-            count_ended(tree, doing);
-        else if (thread->doing == RPS_TREE_IN_LOCK && is_idle(tree, thread))
-            thread->doing = RPS_TREE_IDLE;
+            count_ended(tree, thread, doing);
+        thread->is_in_futex = 0;
+        if (thread->wait != NONE)
+            thread->doing = doing_in_futex(tree, thread);
+        tree->gauge[RPS_TREE_FUTEX] += thread->is_in_futex;
         thread->is_read = 1;
         tree->gauge[RPS_TREE_THREADS] += thread->doing != ENDED;
         if (thread->doing < AWAKE)
             tree->gauge[thread->doing]++;
         else if (thread->doing == HIDDEN)
-            tree->missing |= REASON_SLOTS | BIT(RPS_TREE_IDLE);
-        if (thread->may_be_idle && thread->mark[0].at_ns == 0)
-            tree->missing |= BIT(RPS_TREE_IDLE);
+            tree->missing |= REASON_SLOTS | FUTEX_SLOTS;
+        if (thread->wait != NONE && thread->mark[0].at_ns == 0)
+            tree->missing |= FUTEX_SLOTS;
     }
 }
 
@@ -1003,6 +1042,7 @@ void rps_system_tree_report(struct rps_system_tree *tree, struct rps_system_read
         ret->value[s] = tree->gauge[s];
     ret->value[RPS_TREE_IDLE] = tree->gauge[RPS_TREE_IDLE];
     ret->value[RPS_TREE_FDS] = tree->gauge[RPS_TREE_FDS];
+    ret->value[RPS_TREE_FUTEX] = tree->gauge[RPS_TREE_FUTEX];
     for (int i = 0; i < RPS_TIMES; i++)
         ret->value[RPS_TREE_RUNNING + i] = rps_system_sum_read(&tree->time[i], RPS_NS_PER_US);
     ret->hidden_us = rps_system_sum_read(&tree->hidden, RPS_NS_PER_US);
@@ -1022,11 +1062,12 @@ static const struct {
 } files[] = {
     {"statm", BIT(RPS_TREE_RSS) | BIT(RPS_TREE_THREADS), "its processes are not shown in /proc",
      ""},
-    {"schedstat", TIME_SLOTS | BIT(RPS_TREE_IDLE), "this kernel has no schedstat", ""},
-    {"wchan", REASON_SLOTS | BIT(RPS_TREE_IDLE), "this kernel has no wchan",
-     "wchan reports nothing here"},
+    {"schedstat", TIME_SLOTS | FUTEX_SLOTS, "this kernel has no schedstat", ""},
+    {"wchan", REASON_SLOTS | FUTEX_SLOTS, "this kernel has no wchan", "wchan reports nothing here"},
     {"io", IO_SLOTS, "this kernel counts no bytes of processes (io)", "io is another user's"},
     {"fd", BIT(RPS_TREE_FDS), "descriptors are not shown in /proc", "fd is another user's"},
+    {"syscall", BIT(RPS_TREE_FUTEX), "this kernel does not show system calls",
+     "system calls cannot be read"},
 };
 
 /* Add the existing threads. A launched workload has one thread, which waits for its exec. */
@@ -1120,7 +1161,7 @@ void rps_system_tree_state(const struct rps_system_tree *tree, struct rps_system
             if (is_lacking)
                 break;
         }
-        if (((REASON_SLOTS | BIT(RPS_TREE_IDLE)) & ~tree->lacks & BIT(s)) && tree->first &&
+        if (((REASON_SLOTS | FUTEX_SLOTS) & ~tree->lacks & BIT(s)) && tree->first &&
             tree->first->is_hidden)
             reason = "wchan is another user's";
         if (tree->lacks & files[0].slots)

@@ -29,7 +29,8 @@
 #define IO_MIN .02 /* Minimum share of the threads' time in block I/O that makes waits inexact. */
 
 /* A workload is stuck if its threads are on a CPU for at most this share of the time. In addition,
- * at least STUCK_SLEEP_MIN of the threads' time must be in futex. */
+ * at least STUCK_SLEEP_MIN of the threads' time must be in futex. Of many threads, one that is not
+ * in futex for SLEEPS_MIN of the elapsed time suffices: it may wake the others. */
 #define STUCK_RUNS_MAX  .02
 #define STUCK_SLEEP_MIN .95
 
@@ -270,6 +271,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
         return time;
     split_futex(system, &time);
     time.child_s = fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
+    time.futex_s = sum_of(system, RPS_TREE_FUTEX);
     lives_s = sum_of(system, RPS_TREE_THREADS) + unseen_s;
     if (!isfinite(lives_s + wait_s + on_s))
         return time;
@@ -298,12 +300,12 @@ int rps_system_time_is_busy(const struct rps_system_time *time)
 
 int rps_system_time_is_stuck(const struct rps_system_time *time)
 {
-    double idle_s = fmax(0, time->idle_s);
+    const double seen_s = time->threads_s + fmax(0, time->idle_s) - time->unseen_s;
 
-    return time->elapsed_s > 0 && time->threads_s + idle_s >= ONE_MIN * time->elapsed_s &&
+    return time->elapsed_s > 0 && seen_s >= ONE_MIN * time->elapsed_s &&
            time->on_s <= STUCK_RUNS_MAX * time->elapsed_s &&
-           time->asleep_in_s[RPS_SLEEP_LOCK] + idle_s >=
-               STUCK_SLEEP_MIN * (time->threads_s + idle_s);
+           seen_s - time->futex_s <=
+               fmin((1 - STUCK_SLEEP_MIN) * seen_s, SLEEPS_MIN * time->elapsed_s);
 }
 
 int rps_system_time_waits_at_most(const struct rps_system_time *time)

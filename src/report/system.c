@@ -15,7 +15,7 @@
 #define STEAL_MIN      .02  /* minimum share of the CPU time that a hypervisor took away */
 #define LIMIT_MIN      .05  /* minimum share of the time for which a limit stopped the workload */
 #define SLEEPS_MIN     .1   /* minimum share of sleep in all time, and of a reason in all sleep */
-#define IDLE_THRESHOLD .75  /* minimum mean number of idle threads for which it is printed */
+#define IDLE_THRESHOLD .9   /* minimum mean number of idle threads for which it is printed */
 #define QUEUE_APART    1.25 /* minimum ratio of two classes' run queues for printing both */
 #define QUEUE_MIN      .5   /* minimum waiting threads, if those of the workload are unknown */
 #define UNKNOWN_MIN    .02  /* minimum share of the threads' time that is printed as unknown */
@@ -149,22 +149,27 @@ static int is_limited(const struct rps_report *report)
            LIMIT_MIN * report->system.length_s[RPS_SYSTEM_GROUP];
 }
 
+static void append_idle(struct line *line, const char *before, const struct rps_system_time *time)
+{
+    const double idle = time->idle_s / time->elapsed_s;
+
+    if (idle >= IDLE_THRESHOLD)
+        append(line, "%s%.0f idle thread%s", before, idle, idle < 1.5 ? "" : "s");
+    else
+        append_time(line, before, time->idle_s, " of idle threads");
+}
+
 /* Append the times that the total does not include. */
 static void append_left_out(struct line *line, const struct rps_system_time *time, double total_s)
 {
-    const double idle = time->idle_s / time->elapsed_s;
     const char *before = ", not counting ";
 
     if (time->child_s > UNKNOWN_MIN * total_s) {
         append_time(line, before, time->child_s, " waiting for children");
         before = " and ";
     }
-    if (!(time->idle_s > UNKNOWN_MIN * total_s) || rps_system_time_is_stuck(time))
-        return;
-    if (idle >= IDLE_THRESHOLD)
-        append(line, "%s%.0f idle thread%s", before, idle, idle < 1.5 ? "" : "s");
-    else
-        append_time(line, before, time->idle_s, " of idle threads");
+    if (time->idle_s > UNKNOWN_MIN * total_s)
+        append_idle(line, before, time);
 }
 
 char *rps_report_threads(const struct rps_report *report, char *ret, size_t size)
@@ -191,6 +196,8 @@ char *rps_report_threads(const struct rps_report *report, char *ret, size_t size
     if (!(total_s > 0)) {
         if (time.child_s > 0)
             append_time(&line, "Threads: ", time.child_s, " waiting for children (100 %)");
+        if (time.idle_s > 0)
+            append_idle(&line, time.child_s > 0 ? ", not counting " : "Threads: ", &time);
         return ret;
     }
     for (int s = 0; s < STATES; s++) {

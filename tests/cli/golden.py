@@ -57,7 +57,7 @@ default threads=6 wait=50% g_throttled=750ms m_steal=100ms p_energy=12.5J
 phase work 4s in=io:1
 sleep 6s in=lock:2,timer:1 idle=3
 """
-STUCK = "sleep 10s threads=3 in=lock:2 idle=1 wait=0%\n"
+STUCK = "sleep 10s threads=3 in=lock:2 idle=1 futex=3 wait=0%\n"
 VARYING = [
     (r"(?m)^(  (?:Number of processors|Processor|Host|Kernel|Started|Recorder's CPU time): +).*$", r"\1..."),
     (r"\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}|\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "..."),  # times of day

@@ -201,7 +201,7 @@ def test_export():
         assert float(wide[number]["rss_mib"]) == 100 and wide[number]["m_wait"] == "", wide[number]
     listed = table("export", "-i", "waiting.data", "--format", "signals")
     assert len(listed) == 120 and listed[50]["wait_us"] == "80000", listed[50]
-    assert list(listed[0])[-6:] == ["idle", "idle_low", "idle_high", "fds", "fds_low", "fds_high"], list(listed[0])
+    assert list(listed[0])[-9:] == [name + part for name in ("idle", "fds", "futex") for part in ("", "_low", "_high")], list(listed[0])
     assert listed[50]["rss_kib"] == "102400" and listed[50]["rss_kib_low"] == "", listed[50]
     assert sum(int(row["wait_us"]) for row in listed) == 6400000
     assert {row["source"] for row in listed} == {"tree"}
@@ -686,17 +686,20 @@ def test_idle_is_no_boundary():
 
 
 def test_deadlock():
-    """report: the first sentence says that no thread ran and all slept in futex"""
-    record("stuck.data", "sleep 10s threads=3 in=lock:2 idle=1 wait=0%\n")
+    """report: the first sentence says that no thread ran and all slept in futex, if their timeouts are known"""
+    record("stuck.data", "sleep 10s threads=3 in=lock:2 idle=1 futex=3 wait=0%\n")
     time_line = report("stuck.data").splitlines()[1:]
     text = words(" ".join(time_line))
     assert text.startswith("Note: possible deadlock (no thread ran; threads asleep in futex: 3) Threads: "), text
-    assert IDLE not in text, text
-    record("began.data", "phase work 100ms threads=3 in=lock:2 wait=0%\nsleep 9900ms threads=3 in=lock:2 idle=1\n")
+    assert "total 20.0 s, not counting 1 idle thread" in text, text
+    record("parked.data", "sleep 10s threads=3 idle=3 futex=3 wait=0%\n")
+    assert DEADLOCK in report("parked.data") and "Threads: 3 idle threads\n" in report("parked.data"), report("parked.data")
+    record("began.data", "phase work 100ms threads=3 in=lock:2 futex=2 wait=0%\nsleep 9900ms threads=3 in=lock:2 idle=1 futex=3\n")
     text = words(report("began.data"))
     assert "Note: possible deadlock (no thread ran for 99.0 % of the elapsed time; threads asleep in futex: 3)" in text, text
-    for name, script in (("sleeps", "sleep 10s threads=3 in=lock:2,timer:1 wait=0%\n"),
-                         ("works", "phase a 1s threads=3 in=lock:2 wait=0%\nsleep 9s in=lock:3\n")):
+    for name, script in (("sleeps", "sleep 10s threads=3 in=lock:2,timer:1 futex=2 wait=0%\n"),
+                         ("older", "sleep 10s threads=3 in=lock:2 idle=1 wait=0%\n"),
+                         ("works", "phase a 1s threads=3 in=lock:2 futex=2 wait=0%\nsleep 9s in=lock:3 futex=3\n")):
         record(name + ".data", script)
         assert DEADLOCK not in report(name + ".data"), report(name + ".data")
 
@@ -709,7 +712,7 @@ for _ in range(3):
 time.sleep(1.5)
 """
 
-DEADLOCK = """\
+CROSSED_LOCKS = """\
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -756,12 +759,15 @@ def test_real_threads():
     assert answer["idle_s"] > 3 and answer["in_lock_s"] < answer["idle_s"] / 3, answer
     if not shutil.which("cc"):
         raise tap.Skip("no C compiler")
-    FOLDER.write("deadlock.c", DEADLOCK)
+    FOLDER.write("deadlock.c", CROSSED_LOCKS)
     subprocess.run(["cc", "-pthread", "-o", "deadlock", "deadlock.c"], cwd=FOLDER.path, check=True)
     answer = record_on_time("dead.data", 124, "timeout", "3", "./deadlock")
     assert answer["in_lock_s"] > 4, answer  # two threads, neither of which becomes idle
     assert 1.5 < answer["idle_s"] < 3.5, answer  # the first one, in pthread_join
     assert "threads asleep in futex: 3)" in words(report("dead.data")), report("dead.data")
+    answer = record_on_time("event.data", 0, "python3", "-c", "import threading; threading.Event().wait(2)")
+    assert answer["in_timer_s"] > 1 and answer["in_lock_s"] < .5, answer
+    assert DEADLOCK not in report("event.data"), report("event.data")
 
 
 with FOLDER:

@@ -985,6 +985,56 @@ static void test_lock_waits(void **state)
     assert_true(is_idle_with("1000000 5000 10\n", "futex_wait", "-1 0x7ffc00 0x7f01\n"));
 }
 
+/* A timeout of futex is a sleep in timers, except in threads such as those of a runtime: neither the
+ * first one nor the one that it joins, in a process with a parked thread. Such a thread is idle even
+ * if it wakes up often. All threads in futex that no timeout wakes may be in a deadlock. */
+static void test_timeouts(void **state)
+{
+    enum { WAITV = 8 };
+    static const struct {
+        const char *first, *second, *third; /* operation, value and timeout of three threads */
+        int runs, in_timer, in_lock, idle, in_futex;
+    } of[] = {
+        {"0x189 0x0 0x0", "0x189 0x0 0x0", "0x189 0x0 0x0", 0, 0, 0, 3, 3},
+        {"0x89 0x0 0x7f00", "0x189 0x0 0x0", "0x189 0x0 0x0", 0, 1, 0, 2, 2},
+        {"0x89 0x0 0x7f00", "0x189 0x0 0x0", "0x189 0x0 0x0", 64, 1, 0, 2, 2},
+        {"0x89 0x0 0x7f00", "0x189 0x0 0x0", "0x189 0x0 0x0", 65, 0, 1, 2, 2}, /* busy */
+        {"0x109 0x8 0x0", "0x89 0x0 0x7f00", "0x189 0x0 0x0", 0, 1, 0, 2, 2},
+        {"0x189 0x0 0x0", "0x189 0x0 0x0", "0x89 0x0 0x7f00", 0, 0, 0, 3, 3}, /* of a runtime */
+        {"0x189 0x0 0x0", "0x89 0x0 0x7f00", "0x89 0x0 0x7f00", 0, 2, 0, 1, 1},
+        {"0x80 0x2 0x7f00", "0x189 0x0 0x0", "0x189 0x0 0x0", 0, 0, 1, 2, 2}, /* a mutex */
+        [WAITV] = {"0x1 0x0 0x7f00", "0x189 0x0 0x0", "0x189 0x0 0x0", 0, 1, 0, 2, 2},
+        {"0x189 0x0 0x0", "", "0x189 0x0 0x0", 0, 0, 0, 3, -1}, /* hidden */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        const char *const call[] = {of[i].first, of[i].second, of[i].third};
+        const struct rps_system_reading *reading;
+        char text[160];
+        struct test test;
+
+        for (int t = 0; t < 3; t++) {
+            snprintf(text, sizeof(text), "%ld 0x7f0012345678 %s 0x0 0x0 0x7ffc00 0x7f01\n",
+                     i == WAITV && t == 0 ? 449 : (long)SYS_futex, call[t]);
+            write_file(call[t][0] ? text : "", "proc/7/task/%d/syscall", 7 + t);
+            write_thread(7, 7 + t, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+        }
+        open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+        snprintf(text, sizeof(text), "1000000 5000 %d\n", 10 + of[i].runs);
+        write_thread(7, 7, text, "futex_wait", "7 (a) S 1 7");
+        reading = read_next(&test);
+        assert_int_equal(reading->value[RPS_TREE_THREADS], 3);
+        assert_int_equal(reading->value[RPS_TREE_IN_TIMER], of[i].in_timer);
+        assert_int_equal(reading->value[RPS_TREE_IN_LOCK], of[i].in_lock);
+        assert_int_equal(reading->value[RPS_TREE_IDLE], of[i].idle);
+        assert_int_equal(has(reading, RPS_TREE_FUTEX), of[i].in_futex >= 0);
+        if (of[i].in_futex >= 0)
+            assert_int_equal(reading->value[RPS_TREE_FUTEX], of[i].in_futex);
+        test.reader.close(test.reader.self);
+    }
+}
+
 /* The first thread is idle from the first reading on while it waits for another thread of its
  * process. */
 static void test_joins(void **state)
@@ -2062,6 +2112,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lock_waits, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_idle_ends, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_joins, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_timeouts, make_root, remove_root),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bytes_of_a_child),
         cmocka_unit_test(test_bytes_of_descendants),
