@@ -104,15 +104,16 @@ static size_t rows_of(const struct rps_levels *levels, size_t at)
     return kinds <= KINDS_MAX && kinds * KIND_TIMES <= rows ? KINDS_ROWS : 0;
 }
 
-/* Find the finest level that loops shorten to at most FINER_ROWS times the rows of level `best`. */
-static size_t find_folded(const struct rps_levels *levels, size_t best)
+/* Find the finest level that loops shorten to at most `times` the rows of level `best`, and to at
+ * most `share` rows per segment. */
+static size_t find_folded(const struct rps_levels *levels, size_t best, double times, double share)
 {
-    const double most = FINER_ROWS * (double)rows_of(levels, best);
+    const double most = times * (double)rows_of(levels, best);
 
     for (size_t at = levels->count - 1; at > best; at--) {
         const double rows = (double)rows_of(levels, at);
 
-        if (rows > 0 && rows <= most && rows <= FOLDED_SHARE * (double)levels->level[at].stretches)
+        if (rows > 0 && rows <= most && rows <= share * (double)levels->level[at].stretches)
             return at;
     }
     return best;
@@ -142,14 +143,15 @@ static size_t find_cheapest(const struct rps_levels *levels, int by_class)
 
 /* Find the default level: the cheapest level by rows, or a finer level that folding of loops makes
  * short. If the cheapest level has several phases, and the run has samples, the default is the
- * cheapest level by classes. Blocks and tables have no samples: there, a price per class would make
- * phases of gaps and ramps. */
+ * cheapest level by classes, or a finer level that folding makes as short. Blocks and tables have no
+ * samples: there, a price per class would make phases of gaps and ramps. */
 static size_t find_usual(const struct rps_levels *levels)
 {
     const size_t best = find_cheapest(levels, 0);
     const int has_samples = levels->tree->mix_count > 0 && !levels->tree->in_blocks;
 
-    return best > 0 && has_samples ? find_cheapest(levels, 1) : find_folded(levels, best);
+    return best > 0 && has_samples ? find_folded(levels, find_cheapest(levels, 1), 1, 1)
+                                   : find_folded(levels, best, FINER_ROWS, FOLDED_SHARE);
 }
 
 static size_t step(const struct rps_levels *levels, size_t from, int steps)

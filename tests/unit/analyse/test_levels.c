@@ -609,6 +609,27 @@ static void a_loop_inside_a_phase_is_shown(void **state)
     rps_signals_free(&signals);
 }
 
+/* In a run with samples, loops of small changes are shown if that takes no more rows than the five
+ * phases that are worth their price. */
+static void a_loop_that_takes_no_rows_is_shown(void **state)
+{
+    static const char letters[] = "CaAaAaAaAaCaAaAaAaAaB";
+    struct rps_signals signals = signals_of(letters);
+    struct rps_phases fine = phases_of(letters);
+    struct rps_levels levels;
+
+    (void)state;
+    add_samples(&signals);
+    for (size_t i = 0; i < 2 * signals.count; i++)
+        if (letters[i % signals.count / LENGTH] == 'a')
+            signals.value[i] += i < signals.count ? -1.2 : 1.2;
+    levels = rps_levels_find(arena, &signals, &fine);
+    assert_int_equal(levels.level[at_of(&levels, 5)].rows, 5);
+    assert_int_equal(levels.level[levels.usual].stretches, 18);
+    assert_int_equal(levels.level[levels.usual].rows, 5);
+    rps_signals_free(&signals);
+}
+
 /* A sleep of four observations appears only at a finer level than a change in one of eight signals
  * over 300 observations. */
 static void a_nap_is_the_finest(void **state)
@@ -1023,6 +1044,7 @@ int main(void)
         cmocka_unit_test(a_pause_is_shown_with_samples),
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_loop_inside_a_phase_is_shown),
+        cmocka_unit_test(a_loop_that_takes_no_rows_is_shown),
         cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(a_gap_is_no_evidence),
         cmocka_unit_test(unsure_boundaries_are_left_out),
