@@ -38,7 +38,8 @@ struct rps_levels {
     size_t usual;              /* Default level: the readable level with the smallest lost + .1
                                   sqrt(rows), or a finer level that has at most three times as
                                   many rows with loops folded. With samples, if that level has
-                                  several phases: the smallest lost + .015 per class */
+                                  several phases: the smallest lost + .015 per class, or a finer
+                                  level that has no more rows with loops folded */
     struct rps_level_tree *tree;
     struct rps_arena *arena; /* Arena of all members */
 };

@@ -367,8 +367,10 @@ static int find_doing(struct rps_system_tree *tree, struct rps_system_thread *th
     if (rc < 0)
         return rc == -ESRCH || rc == -ENOENT ? ENDED : HIDDEN;
     rc = reason_of(text);
-    if (rc == RPS_TREE_IN_LOCK && has_word(text, "futex"))
-        thread->wait = UNREAD, thread->is_timed = 0;
+    if (rc == RPS_TREE_IN_LOCK && has_word(text, "futex")) {
+        thread->wait = UNREAD;
+        thread->is_timed = 0;
+    }
     if (rc == RPS_TREE_IN_OTHER && read_stat(tree, thread->process->pid, thread->tid).state == 'D')
         return RPS_TREE_IN_IO;
     return rc;
