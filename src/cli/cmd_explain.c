@@ -80,9 +80,10 @@ const struct rps_command rps_command_explain = {
     .summary = "show how a time range of a run differs from the rest",
     .answers = "How does a time range of a run differ from the rest?",
     .usage = "[OPTIONS] [RUN]",
-    .description = "Compare a time range of a run (--from, --to) with the rest of the run, or with\n"
-                   "another time range: metrics, waiting, I/O, programs and functions. Metrics are\n"
-                   "listed if chance does not explain their difference.",
+    .description =
+        "Compare a time range of a run (--from, --to) with the rest of the run, or with\n"
+        "another time range: metrics, waiting, I/O, programs and functions. Metrics are\n"
+        "listed if chance does not explain their difference.",
     .examples = "  rpistat explain --from 3.2s --to 5s\n"
                 "  rpistat explain --from phase:B --to phase:B\n"
                 "  rpistat explain last-1 --from 10s --to 20s --against 30s,40s",

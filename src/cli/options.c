@@ -178,7 +178,8 @@ void rps_options_help_all(FILE *out)
     for (int i = 0; rps_commands[i] != NULL; i++)
         fprintf(out, "  %-8s  %s\n", rps_commands[i]->name, rps_commands[i]->summary);
     fputs("\n'rpistat help COMMAND' lists the options of COMMAND, and\n"
-          "'man rpistat-COMMAND' is its manual page.\n", out);
+          "'man rpistat-COMMAND' is its manual page.\n",
+          out);
 }
 
 /* --- tags ------------------------------------------------------------------------------------- */
