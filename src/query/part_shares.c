@@ -304,12 +304,12 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
         rps_share_name_text(name, sizeof(name), &group->wait[i].name);
         is_unknown = strncmp(name, RPS_SHARE_UNKNOWN, strlen(RPS_SHARE_UNKNOWN)) == 0;
         used += (size_t)snprintf(ret + used, size - used, "%s%s %s%s", i > 0 ? ", " : "waited ",
-                                 rps_text_duration(time, sizeof(time), ns), is_unknown ? "" : "in ",
+                                 rps_text_stretch(time, sizeof(time), ns), is_unknown ? "" : "in ",
                                  is_unknown ? "at an unknown place" : name);
     }
     if (group->unknown_s > UNKNOWN_WAITS_MIN * (group->waited_s + group->unknown_s) && used < size)
         snprintf(ret + used, size - used, "%s%s in unknown waits", used > 0 ? ", " : "waited ",
-                 rps_text_duration(time, sizeof(time), (int64_t)(group->unknown_s * RPS_NS_PER_S)));
+                 rps_text_stretch(time, sizeof(time), (int64_t)(group->unknown_s * RPS_NS_PER_S)));
     return ret;
 }
 

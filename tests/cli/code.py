@@ -526,6 +526,20 @@ def test_processes_at_boundaries():
         assert " B: in gzip C: in md5sum (2 sampled processes), " in words, words
 
 
+def test_tiny_shares():
+    """lists of programs and functions are without shares that would be printed as 0.0 %"""
+    with Folder() as folder:
+        folder.write("script.sim", SCRIPT)
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data")
+        for function, samples, task in (("solve", 4990, ("cc1", 100, 100)), ("load", 8, ("as", 200, 200)), ("tiny", 2, ("awk", 300, 300))):
+            seen.add(1, [function], samples, task=task)
+        seen.write()
+        assert "\nPrograms: cc1 99.8 %, as 0.2 % of the samples\n" in expect(folder.call("code"), 0).stdout
+        report = expect(folder.call("report"), 0).stdout
+        assert "\n  solve 99.8 %, load 0.2 %\n" in report, report
+
+
 def test_turns_of_programs():
     """programs that alternate are phases, whatever their functions; also in two runs in which a program has two names"""
     draw = random.Random(1)
@@ -906,6 +920,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_advice, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_processes_at_boundaries, test_turns_of_programs, test_stands_out, test_callers, test_places, test_few, test_totals, test_described, test_compared_names, test_machine, test_others, test_cgroups, test_without])
+              test_processes_at_boundaries, test_tiny_shares, test_turns_of_programs, test_stands_out, test_callers, test_places, test_few, test_totals, test_described, test_compared_names, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()
