@@ -16,6 +16,9 @@
 /* Minimum number of samples of a group for which shares are computed. */
 #define RPS_SHARES_SAMPLES_MIN 20
 
+/* Minimum share of a name that the text lists. A smaller share would be printed as 0.0 %. */
+#define RPS_SHARES_SHOWN_MIN .0005
+
 struct rps_share_name {
     const char *name;     /* Name of a function or a program */
     const char *module;   /* Path of the module ("" for programs) */

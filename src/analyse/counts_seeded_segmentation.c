@@ -33,6 +33,12 @@
 /* A cut may also be at a place whose gain is below the maximum gain by at most PLACE_SLACK. */
 #define PLACE_SLACK 3.0
 
+/* Counts cannot place a cut among rows without counts, but CPU use can: other places are left out
+ * if they are less likely by more than USE_SLACK. This slack is larger because CPU use is
+ * correlated. Variation below the share USE_FLOOR is ignored. */
+#define USE_SLACK 6.0
+#define USE_FLOOR 1e-3
+
 /* Counts on both sides of a cut. */
 struct sides {
     const struct rps_mix *mix;
@@ -249,6 +255,41 @@ static void choose_cuts(struct search *search, const struct rps_count_table *tab
 
 /* --- places ----------------------------------------------------------------------------------- */
 
+/* Return by how much two means reduce the squared differences of n values with this sum. The first
+ * `part` values have the sum `left`. */
+static double reduction(double left, double part, double sum, double n)
+{
+    return pow(left - part / n * sum, 2) * n / part / (n - part);
+}
+
+/* Narrow the range of a cut to the places at which CPU use may change. */
+static void narrow_by_use(const struct rps_signals *signals, size_t from, struct rps_cut *cut)
+{
+    const double *use = &signals->value[(signals->use_signal - 1) * signals->count];
+    const double n = (double)(cut->latest + 1 - from);
+    double sum = 0, squares = 0, before = 0, left = 0, own;
+
+    for (size_t i = from; i <= cut->latest; i++) {
+        sum += use[i];
+        squares += use[i] * use[i];
+        before += i < cut->at ? use[i] : 0;
+    }
+    squares -= sum * sum / n;
+    own = reduction(before, (double)(cut->at - from), sum, n);
+    for (size_t i = from; i <= cut->latest; left += use[i++]) {
+        const double other = reduction(left, (double)(i - from), sum, n);
+        const double floor = USE_FLOOR * squares;
+
+        if (i < cut->earliest ||
+            !(n / 2 * log((squares - other + floor) / (squares - own + floor)) > USE_SLACK))
+            continue;
+        if (i > cut->at)
+            cut->latest = i - 1;
+        else
+            cut->earliest = i + 1;
+    }
+}
+
 static struct rps_cut place_cut(struct search *search, const struct rps_count_table *table,
                                 size_t from, size_t to, size_t shortest, double *gain)
 {
@@ -261,6 +302,8 @@ static struct rps_cut place_cut(struct search *search, const struct rps_count_ta
         cut.earliest--;
     while (cut.latest + 1 < to && gain[cut.latest + 1 - from] > best.gain - PLACE_SLACK)
         cut.latest++;
+    if (cut.latest > cut.at && search->signals->use_signal > 0)
+        narrow_by_use(search->signals, from, &cut);
     return cut;
 }
 

@@ -294,7 +294,10 @@ static void report_programs(const struct rps_code_filling *filling, struct rps_b
     if (!programs || programs->count == 0 || filling->output->samples < RPS_SHARES_SAMPLES_MIN ||
         !rps_shares_has_processes(filling->output->code))
         return;
-    for (size_t i = 0; i < programs->count && i < TOP_TEXT; i++)
+    for (size_t i = 0;
+         i < programs->count && i < TOP_TEXT &&
+         (double)programs->share[i].self >= RPS_SHARES_SHOWN_MIN * (double)programs->samples;
+         i++)
         used +=
             (size_t)snprintf(text + used, sizeof(text) - used, "%s%.200s %s", i > 0 ? ", " : "",
                              programs->share[i].name,

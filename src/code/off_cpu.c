@@ -17,6 +17,10 @@ static const char *const scheduler[] = {"__schedule*", "schedule", "schedule_*",
 static const char *const children[] = {"do_wait*",    "kernel_wait*", "kernel_clone", "*vfork*",
                                        "*sigsuspend", "*wait4",       "*waitpid",     "*waitid"};
 
+/* Functions of the C library that wait for the end of a thread, such as __pthread_clockjoin_ex. The
+ * thread is idle, and the activity of the other thread is reported anyway. */
+static const char *const joins[] = {"*pthread_*join*", "thrd_join"};
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
@@ -268,7 +272,23 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
     return ret;
 }
 
-/* Return the off-CPU time without waits for child processes. */
+/* Return 1 if a stack waits for a child process or for the end of a thread. */
+static int is_of_child(const struct moving *moving, size_t stack)
+{
+    size_t at = find_reason(moving, stack);
+
+    if (is_one_of(moving, at, children, RPS_COUNT(children)))
+        return 1;
+    for (; at != RPS_SHARE_NONE; at = rps_share_parent_of(moving->code, at)) {
+        if (is_one_of(moving, at, joins, RPS_COUNT(joins)))
+            return 1;
+        if (is_of_program(moving->code, at))
+            return 0;
+    }
+    return 0;
+}
+
+/* Return the off-CPU time without waits for child processes and for the end of threads. */
 static struct rps_off_cpu leave_children(struct rps_arena *arena, const struct rps_code *code,
                                          const struct rps_off_cpu *of)
 {
@@ -278,10 +298,7 @@ static struct rps_off_cpu leave_children(struct rps_arena *arena, const struct r
     left.time = rps_arena_get(arena, code->stack_count, sizeof(*left.time));
     left.waited = rps_arena_get(arena, code->stack_count, sizeof(*left.waited));
     for (size_t s = 0; s < code->stack_count; s++) {
-        uint64_t us = of->waited[s] > 0 && is_one_of(&moving, find_reason(&moving, s), children,
-                                                     RPS_COUNT(children))
-                          ? of->waited[s]
-                          : 0;
+        uint64_t us = of->waited[s] > 0 && is_of_child(&moving, s) ? of->waited[s] : 0;
 
         left.waited[s] = of->waited[s] - us;
         left.time[s] = of->time[s] - us;

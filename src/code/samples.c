@@ -78,8 +78,8 @@ static struct rps_share_name *keep_names(struct rps_arena *arena, const struct r
 }
 
 /* The numbers of samples of programs or control groups: first for each group of the part, then the
- * totals of all groups. `processes` has the number of processes of each program or control group.
- */
+ * totals of all groups. `processes` has the number of processes of each program or control group;
+ * in a group, without processes that have samples only at its boundaries. */
 struct owners {
     struct rps_share_name *name;
     int64_t *of;     /* Owner of each task. */
@@ -91,13 +91,12 @@ struct owners {
                            bit's index is group * task_count + process. */
 };
 
-static void see_owner(struct owners *owners, size_t group, int64_t task, uint64_t samples)
+static void see_process(struct owners *owners, size_t group, int64_t task)
 {
     size_t at = group * owners->count + (size_t)owners->of[task];
     size_t bit = group * owners->task_count + owners->process[task];
     uint8_t *known = &owners->are_known[bit / 8], mask = (uint8_t)(1 << bit % 8);
 
-    owners->seen[at] += samples;
     owners->processes[at] += !(*known & mask);
     *known |= mask;
 }
@@ -111,10 +110,45 @@ static int add_owner(void *context, size_t group, int64_t id, struct rps_code_we
 
     (void)err;
     for (int i = 0; i < 2 && (uint64_t)id < owners[i].task_count; i++) {
-        see_owner(&owners[i], group, id, of.weight);
-        see_owner(&owners[i], owners[i].group_count, id, of.weight);
+        const size_t all = owners[i].group_count;
+
+        owners[i].seen[group * owners[i].count + (size_t)owners[i].of[id]] += of.weight;
+        owners[i].seen[all * owners[i].count + (size_t)owners[i].of[id]] += of.weight;
+        see_process(&owners[i], all, id);
     }
     return 0;
+}
+
+static int add_process(void *context, size_t group, int64_t id, struct rps_code_weight of,
+                       struct rps_error *err)
+{
+    struct owners *owners = context;
+
+    (void)of;
+    (void)err;
+    for (int i = 0; i < 2 && (uint64_t)id < owners[i].task_count; i++)
+        see_process(&owners[i], group, id);
+    return 0;
+}
+
+/* Return the part without the periods at the boundary of two groups. A boundary is inside a period,
+ * so a process that has samples only there may belong to the other group. */
+static struct rps_run_part leave_out_edges(struct rps_arena *arena, const struct rps_run_part *part)
+{
+    struct rps_run_part ret = *part;
+
+    ret.stretch = rps_arena_get(arena, part->count, sizeof(*ret.stretch));
+    for (size_t i = 0; i < part->count; i++) {
+        const struct rps_run_stretch *of = &part->stretch[i];
+
+        ret.stretch[i] = *of;
+        if (of->last - of->first < 2)
+            continue;
+        ret.stretch[i].first += i > 0 && of[-1].last + 1 == of->first && of[-1].group != of->group;
+        ret.stretch[i].last -=
+            i + 1 < part->count && of->last + 1 == of[1].first && of[1].group != of->group;
+    }
+    return ret;
 }
 
 static struct owners make_owners(struct rps_arena *arena, size_t group_count,
@@ -198,6 +232,7 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
 {
     const struct rps_code *code = source->code;
     uint64_t *all = rps_arena_get(scratch, counts->key_count, sizeof(*all));
+    const struct rps_run_part inner = leave_out_edges(scratch, part);
     struct rps_share_owners first;
     int result;
 
@@ -209,6 +244,8 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
     if (code->cgroup_count > 0)
         owners[1] = make_owners(scratch, part->group_count, code, RPS_SHARES_CGROUP);
     result = rps_sample_source_walk(source, part, RPS_COUNT_TASKS, add_owner, owners, err);
+    if (result == 0)
+        result = rps_sample_source_walk(source, &inner, RPS_COUNT_TASKS, add_process, owners, err);
     first = first_owners(scratch, &owners[0], part->group_count);
     if (result == 0)
         result = code->is_of_machine ||

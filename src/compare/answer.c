@@ -195,7 +195,7 @@ static void report_row(struct answer *answer, size_t r)
 
     say(answer, "phase %s ", rps_phase_label(row->label, label));
     if (!has_both(row) && !rps_comparison_is_new(answer->comparison, r))
-        say(answer, "(%s) is in %s only", time,
+        say(answer, "(%s) of %s is not matched", time,
             name_of(answer, row->a_times > 0 ? RPS_SIDE_A : RPS_SIDE_B));
     else if (!has_both(row))
         say(answer, "(%s) is %s", time, row->a_times > 0 ? "gone" : "new");

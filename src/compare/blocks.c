@@ -258,9 +258,6 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
 {
     const struct rps_comparison_row *of = &comparison->row[row];
     const struct rps_comparison_figure *is = &comparison->figure[figure];
-    const char *alone = of->a_times > 0 && of->b_times > 0 ? NULL
-                        : of->a_times > 0                  ? comparison->name[RPS_SIDE_A]
-                                                           : comparison->name[RPS_SIDE_B];
     double share =
         is->kind == RPS_FIGURE_TIME ? rps_comparison_share_of_change(comparison, row) : NAN;
     char label[RPS_PHASE_LABEL_SIZE];
@@ -270,11 +267,10 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
     if (row > 0)
         rps_put_words(block, "  phase %s", label_of(of, label));
     rps_put_text(block, kind_name(is->kind));
-    rps_comparison_put_change(block, is, &of->change[figure],
-                              alone ? rps_arena_print(comparison->arena, "%s only", alone) : NULL,
-                              row == 0 || is->kind != RPS_FIGURE_TIME ||
-                                  rps_comparison_is_changed(&of->change[figure]) ||
-                                  rps_comparison_is_possible(&of->change[figure]));
+    rps_comparison_put_change(
+        block, is, &of->change[figure], of->a_times > 0 && of->b_times > 0 ? NULL : "not matched",
+        row == 0 || is->kind != RPS_FIGURE_TIME || rps_comparison_is_changed(&of->change[figure]) ||
+            rps_comparison_is_possible(&of->change[figure]));
     rps_put_number(block, share);
     if (isnan(share))
         rps_put_words(block, "%s", "");

@@ -352,8 +352,7 @@ static const char *find_unmatched(const struct rps_comparison_work *work, size_t
 {
     if (work->comparison.row_count <= 1 || work->run[run].unmatched <= UNMATCHED_MAX)
         return NULL;
-    return rps_arena_print(arena_of(work),
-                           "%.0f %% of the time is in phases that other runs of the side lack",
+    return rps_arena_print(arena_of(work), "%.0f %% of the time is in phases that are not matched",
                            100 * work->run[run].unmatched);
 }
 
@@ -375,7 +374,8 @@ static const char *find_lacking(const struct rps_comparison_work *work, size_t r
                            count++ < NAMES_MAX ? rps_phase_label(row->label, label) : "...");
     }
     return lacking ? rps_arena_print(arena_of(work),
-                                     "no phase %s, so 0 s in it, and left out of its other metrics",
+                                     "no phase matches %s, so 0 s in it, and left out of its other "
+                                     "metrics",
                                      lacking)
                    : NULL;
 }

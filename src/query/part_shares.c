@@ -25,6 +25,8 @@
 #define FEW_SAMPLES_MIN    5  /* Minimum number of samples to print their numbers. */
 #define STANDS_OUT         "function stands out"
 
+#define UNKNOWN_WAITS_MIN .01 /* Minimum share of unknown waits in all waits to print them. */
+
 #define WINDOW_MIN .15 /* Minimum difference from the rest to name code that both have most of. */
 
 #define PROGRAMS_MAX 4   /* Maximum number of unsampled programs that one line names. */
@@ -302,12 +304,12 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
         rps_share_name_text(name, sizeof(name), &group->wait[i].name);
         is_unknown = strncmp(name, RPS_SHARE_UNKNOWN, strlen(RPS_SHARE_UNKNOWN)) == 0;
         used += (size_t)snprintf(ret + used, size - used, "%s%s %s%s", i > 0 ? ", " : "waited ",
-                                 rps_text_duration(time, sizeof(time), ns), is_unknown ? "" : "in ",
+                                 rps_text_stretch(time, sizeof(time), ns), is_unknown ? "" : "in ",
                                  is_unknown ? "at an unknown place" : name);
     }
-    if (group->unknown_s > 0 && used < size)
+    if (group->unknown_s > UNKNOWN_WAITS_MIN * (group->waited_s + group->unknown_s) && used < size)
         snprintf(ret + used, size - used, "%s%s in unknown waits", used > 0 ? ", " : "waited ",
-                 rps_text_duration(time, sizeof(time), (int64_t)(group->unknown_s * RPS_NS_PER_S)));
+                 rps_text_stretch(time, sizeof(time), (int64_t)(group->unknown_s * RPS_NS_PER_S)));
     return ret;
 }
 

@@ -25,15 +25,19 @@ static const uint64_t block_length[2] = {16, 4 * 16};
 #define BLOCKS_CORRECTION                                                                          \
     1.5 /* A variance of B blocks is multiplied by (1 + BLOCKS_CORRECTION / (B - 1)) squared. */
 
+/* Minimum weight of a value that counts as an observation. Values of shorter times vary more. */
+#define OBSERVATION_WEIGHT_MIN .5
+
 /* Number of shown metrics that should not repeat each other. */
 #define FIGURES_MAX 8
 
-static void add_value(uint64_t count, double *mean, double *squares, double value)
+/* Add a value with its weight. `all` is the sum of the weights, including this one. */
+static void add_value(double all, double *mean, double *squares, double value, double weight)
 {
     double difference = value - *mean;
 
-    *mean += difference / (double)count;
-    *squares += difference * (value - *mean);
+    *mean += difference * weight / all;
+    *squares += weight * difference * (value - *mean);
 }
 
 /* Add the step from the previous value of a label. The weight of a step follows from the number of
@@ -54,41 +58,47 @@ static void add_step(struct rps_spread *label, const struct rps_spread *whole, d
     label->step.is_pair = 1;
 }
 
-static void add_to_spread(struct rps_spread *spread, double value)
+static void add_to_spread(struct rps_spread *spread, double value, double weight)
 {
-    add_value(++spread->count, &spread->mean, &spread->squares, value);
+    spread->weight += weight;
+    add_value(spread->weight, &spread->mean, &spread->squares, value, weight);
+    if (weight < OBSERVATION_WEIGHT_MIN)
+        return;
+    spread->count++;
     for (int i = 0; i < 2; i++) {
         spread->block[i].sum += value;
         if (spread->count & (block_length[i] - 1))
             continue;
-        add_value(++spread->block[i].count, &spread->block[i].mean, &spread->block[i].squares,
-                  spread->block[i].sum / (double)block_length[i]);
+        add_value((double)++spread->block[i].count, &spread->block[i].mean,
+                  &spread->block[i].squares, spread->block[i].sum / (double)block_length[i], 1);
         spread->block[i].sum = 0;
     }
 }
 
 void rps_spread_add(const struct rps_spreads *spreads, size_t label, size_t figure_count,
-                    size_t figure, double value)
+                    size_t figure, double value, double weight)
 {
     struct rps_spread *own = &spreads->label[label * figure_count + figure];
     struct rps_spread *whole = &spreads->whole[figure];
 
-    if (!isfinite(value))
+    if (!isfinite(value) || !(weight > 0))
         return;
-    if (own->count > 0 && own->step.number == whole->count)
-        add_step(own, whole, value);
-    else
-        own->step.is_pair = 0;
-    add_to_spread(own, value);
-    add_to_spread(whole, value);
-    whole->sides[label % 2]++;
-    own->step.last_value = value;
-    own->step.number = whole->count;
+    if (weight >= OBSERVATION_WEIGHT_MIN) {
+        if (own->count > 0 && own->step.number == whole->count)
+            add_step(own, whole, value);
+        else
+            own->step.is_pair = 0;
+        whole->sides[label % 2]++;
+        own->step.last_value = value;
+        own->step.number = whole->count + 1;
+    }
+    add_to_spread(own, value, weight);
+    add_to_spread(whole, value, weight);
 }
 
 static double deviation(const struct rps_spread *spread)
 {
-    return spread->count > 1 ? sqrt(spread->squares / (double)spread->count) : NAN;
+    return spread->count > 1 ? sqrt(spread->squares / spread->weight) : NAN;
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -187,7 +197,7 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
-        double n = (double)label->count;
+        double n = label->weight;
 
         profile->spread[at] = figure->is_of_package ? 0 : deviation(label);
         if (label->count == 0)
@@ -337,7 +347,7 @@ static double error_of(const struct rps_profile *profile, const struct rps_sprea
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         const struct rps_spread *own = &spreads->label[l * profile->figure_count + f];
         const struct rps_spread *other = &spreads->label[(l ^ 1) * profile->figure_count + f];
-        const double rows = (double)own->count, more = (double)other->count;
+        const double rows = own->weight, more = other->weight;
 
         groups += rows > 0;
         count[l % 2] += rows;
@@ -422,8 +432,8 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
 
         for (uint64_t row = phase->first / rows_per; row <= phase->last / rows_per; row++) {
             if (isfinite(value[row]))
-                add_to_spread(&own, value[row]);
-            rps_spread_add(spreads, (size_t)phase->label, profile->figure_count, f, value[row]);
+                add_to_spread(&own, value[row], 1);
+            rps_spread_add(spreads, (size_t)phase->label, profile->figure_count, f, value[row], 1);
         }
         profile->phase[i * profile->figure_count + f] = mean_of(&own);
     }

@@ -8,12 +8,12 @@
 
 #define RPS_STEP_SUMS 5
 
-/* Mean and sum of squared differences of a stream of numbers (Welford 1962), of the steps between
- * neighbours, and of the means of blocks. Blocks have 16 and 64 numbers. Numbers of a label are
- * neighbours if no number of another label is between them. */
+/* Weighted mean and sum of squared differences of a stream of numbers (Welford 1962). The steps
+ * between neighbours and the means of blocks are without numbers of low weight. Blocks have 16 and
+ * 64 numbers. Numbers of a label are neighbours if no number of another label is between them. */
 struct rps_spread {
-    uint64_t count, sides[2]; /* sides: numbers of even and of odd labels, in the whole run */
-    double mean, squares;
+    uint64_t count, sides[2];     /* sides: numbers of even and of odd labels, in the whole run */
+    double weight, mean, squares; /* weight: sum of the weights of all values */
     struct {
         uint64_t count, number; /* number: count of the whole run with the last value */
         int is_pair;            /* 1 if `last` is the step before the next one */
@@ -51,9 +51,10 @@ int rps_profile_window(struct rps_arena *arena, struct rps_reader *reader, int64
                        const struct rps_cpus *cpus, const struct rps_window *window,
                        struct rps_profile *ret, struct rps_error *err);
 
-/* Add a value of a metric to the spreads of its label and of the whole run. NaN is not added. */
+/* Add a value of a metric to the spreads of its label and of the whole run. NaN is not added. A
+ * value of a short time has a weight below 1. */
 void rps_spread_add(const struct rps_spreads *spreads, size_t label, size_t figure_count,
-                    size_t figure, double value);
+                    size_t figure, double value, double weight);
 
 /* Make the arrays of a profile for figure_count metrics, all NaN, and count the labels. Return the
  * spreads, which live as long as the profile. */

@@ -60,30 +60,33 @@ static size_t label_of(const struct work *work, size_t phase)
 }
 
 /* Add a metric of the rotation to the spreads of each profile in which the rotation has a phase. */
-static void add_to_spreads(struct work *work, size_t count, size_t figure, double value)
+static void add_to_spreads(struct work *work, size_t count, size_t figure, double value,
+                           double weight)
 {
     for (size_t i = 0; i < count; i++) {
         if (work[i].rotation_phase != NOWHERE)
             rps_spread_add(&work[i].spreads, label_of(&work[i], work[i].rotation_phase),
-                           work[i].profile.figure_count, figure, value);
+                           work[i].profile.figure_count, figure, value, weight);
     }
 }
 
-/* Rates vary more in a shorter time, so a rotation of less than half of the previous length, such
- * as the last period of a run, is not an observation. */
+/* A rotation that is shorter than the previous one, such as the last period of a run, has a lower
+ * weight, because rates vary more in a shorter time. */
 static void end_rotation(struct work *work, size_t count)
 {
     const struct rps_rotation *rotation = &work->rotation;
     const struct rps_tally *tally = &rotation->tally;
     const int64_t before_ns = work->length_ns;
+    double weight;
 
     work->length_ns =
         tally->periods > 0 && rotation->level == 0 ? tally->end_ns - tally->start_ns : 0;
-    if (tally->periods > 0 && 2 * work->length_ns >= before_ns && work->range->is_spread &&
+    weight = work->length_ns < before_ns ? (double)work->length_ns / (double)before_ns : 1;
+    if (tally->periods > 0 && work->range->is_spread &&
         rotation->level >= work->range->resolution) {
         rps_tally_operands(tally, work->plan, work->operand);
         for (size_t f = 0; f < work->tallied; f++)
-            add_to_spreads(work, count, f, value_of(work, f, tally));
+            add_to_spreads(work, count, f, value_of(work, f, tally), weight);
     }
     rps_rotation_reset(&work->rotation);
 }
@@ -374,7 +377,7 @@ static int add_readings(struct rps_profile *io, const struct rps_spreads *spread
             const double value = rps_run_system_mean(&one, of->source, of->slot[s]) /
                                  rps_system_metrics[of->source][of->slot[s]].column.divisor;
 
-            rps_spread_add(spreads, label, io->figure_count, s, value);
+            rps_spread_add(spreads, label, io->figure_count, s, value, 1);
         }
     }
     rps_system_cursor_close(cursor);

@@ -87,7 +87,7 @@ static char *add_shares(struct rps_document *document, char *text, const char *b
 {
     char name[NAME_SIZE];
 
-    for (int t = 0; t < count && isfinite(top[t].share); t++)
+    for (int t = 0; t < count && top[t].share >= RPS_SHARES_SHOWN_MIN; t++)
         text = rps_arena_print(
             document->arena, "%s%s%s %.1f %%", text ? text : "", t > 0 ? ", " : before,
             rps_share_name_text(name, sizeof(name), &top[t].name), 100 * top[t].share);

@@ -503,6 +503,43 @@ def test_programs():
         assert "Programs" not in expect(folder.call("code", "-r", "2"), 0).stdout
 
 
+def test_processes_at_boundaries():
+    """a process that has samples only in the period of a phase's boundary is not counted there"""
+    gzip, md5 = ("", "/usr/bin/gzip", "", 0), ("", "/usr/bin/md5sum", "", 0)
+    with Folder() as folder:
+        folder.write("script.sim", "clock 700M\nseed 1\nnoise 3%\nphase work 24s instructions=200M\n")
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data")
+        for period in range(240):
+            if period < 81:
+                seen.add(period, [gzip], 10 if period < 80 else 3, task=("gzip", 100, 100))
+            if 80 <= period < 160:
+                seen.add(period, [gzip], 7, task=("gzip", 101, 101))
+                seen.add(period, [md5], 3, task=("md5sum", 200, 200))
+            if period >= 160:  # two processes in the whole phase
+                seen.add(period, [gzip], 1, task=("gzip", 102 + period % 2, 102 + period % 2))
+                seen.add(period, [md5], 9, task=("md5sum", 202 + period % 2, 202 + period % 2))
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["phases"]
+        assert [(phase["label"], phase["first"]) for phase in found] == [("A", 0), ("B", 80), ("C", 160)], found
+        words = " ".join(expect(folder.call("phases"), 0).stdout.split(CLASS_TITLE)[1].split())
+        assert " B: in gzip C: in md5sum (2 sampled processes), " in words, words
+
+
+def test_tiny_shares():
+    """lists of programs and functions are without shares that would be printed as 0.0 %"""
+    with Folder() as folder:
+        folder.write("script.sim", SCRIPT)
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data")
+        for function, samples, task in (("solve", 4990, ("cc1", 100, 100)), ("load", 8, ("as", 200, 200)), ("tiny", 2, ("awk", 300, 300))):
+            seen.add(1, [function], samples, task=task)
+        seen.write()
+        assert "\nPrograms: cc1 99.8 %, as 0.2 % of the samples\n" in expect(folder.call("code"), 0).stdout
+        report = expect(folder.call("report"), 0).stdout
+        assert "\n  solve 99.8 %, load 0.2 %\n" in report, report
+
+
 def test_turns_of_programs():
     """programs that alternate are phases, whatever their functions; also in two runs in which a program has two names"""
     draw = random.Random(1)
@@ -883,6 +920,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_advice, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_callers, test_places, test_few, test_totals, test_described, test_compared_names, test_machine, test_others, test_cgroups, test_without])
+              test_processes_at_boundaries, test_tiny_shares, test_turns_of_programs, test_stands_out, test_callers, test_places, test_few, test_totals, test_described, test_compared_names, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()

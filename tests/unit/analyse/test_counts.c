@@ -363,6 +363,34 @@ static void test_an_end_of_a_signal(void **state)
     }
 }
 
+/* Between two mixes are 30 observations without counts. The cut may be anywhere there, unless CPU
+ * use ends where the counts end. */
+static void test_place_without_counts(void **state)
+{
+    (void)state;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        struct series series = {.state = 1};
+        struct rps_signals signals;
+        struct rps_cuts cuts;
+
+        add(&series, &a, 40, 20, 1);
+        add(&series, &a, 30, 0, 1);
+        add(&series, &b, 40, 20, 1);
+        signals = end(&series, 1);
+        signals.signal_count = signals.use_signal = 1;
+        signals.value = calloc(series.count, sizeof(*signals.value));
+        assert_non_null(signals.value);
+        for (size_t i = 0; i < series.count; i++)
+            signals.value[i] = (is_known && i >= 40 && i < 70 ? 0 : 100) + (double)(i % 7);
+        cuts = rps_counts_find_cuts(arena, &signals, signals.table, 2, .7);
+        assert_int_equal(cuts.count, 1);
+        assert_int_equal(cuts.cut[0].at, 40);
+        assert_int_equal(cuts.cut[0].earliest, 40);
+        assert_int_equal(cuts.cut[0].latest, is_known ? 40 : 70);
+        rps_signals_free(&signals);
+    }
+}
+
 /* In segments of 100 observations, a signal that differs by 1.4 deviations makes a boundary. */
 static void test_a_step_of_noise(void **state)
 {
@@ -587,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_short_iterations),
         cmocka_unit_test(test_short_iterations_of_two_runs),
         cmocka_unit_test(test_an_end_of_a_signal),
+        cmocka_unit_test(test_place_without_counts),
         cmocka_unit_test(test_a_step_of_noise),
         cmocka_unit_test(test_ramps),
         cmocka_unit_test(test_a_step_beside_a_ramp),

@@ -345,7 +345,7 @@ static void test_phase_that_a_run_lacks(void **state)
     near(change_of(&comparison, 0, "elapsed")->a, (22 + 22 + 14) / 3., .6);
     near(change_of(&comparison, 2, "cpi")->ratio, 1 / .9 - 1, .01);
     needs_remark(&comparison,
-                 "Run 3: no phase B, so 0 s in it, and left out of its other metrics.");
+                 "Run 3: no phase matches B, so 0 s in it, and left out of its other metrics.");
 }
 
 /* With one run per side, nothing is tested. A new phase has no value on the side that lacks the

@@ -614,6 +614,35 @@ static void test_profile(void **state)
     fixture_end(&fixture);
 }
 
+/* The mean and the standard deviation include the short rotation at the end of a run. The only use
+ * of a CPU is there, in 1 of 41 periods. */
+static void test_short_rotation(void **state)
+{
+    const struct rps_cpus cpus = {.count = 0};
+    struct rps_phase all = {.last = 40};
+    const struct rps_phases phases = {.count = 1, .phase = &all, .label_count = 1};
+    const double share = 1 / 41.;
+    struct rps_profile profile;
+    struct rps_error err;
+    struct fixture fixture;
+    uint64_t random = 1;
+    size_t use;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    add_periods(&fixture, ASLEEP, 40, &random);
+    add_periods(&fixture, BUSY, 1, &random);
+    fixture_read(&fixture);
+    assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
+                                     &phases, 1, 1, &profile, &err),
+                     0);
+    use = figure_of(&profile, "cpu_use");
+    assert_true(fabs(profile.mean[use] - 100 * share) < 1e-9);
+    assert_true(fabs(profile.spread[use] - 100 * sqrt(share * (1 - share))) < 1e-9);
+    fixture_end(&fixture);
+}
+
 static void test_profile_of_signals(void **state)
 {
     static const char *const names[] = {"noise", "step", "copy"};
@@ -717,14 +746,23 @@ static void test_components_of_shown_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),          cmocka_unit_test(test_part),
-        cmocka_unit_test(test_late),           cmocka_unit_test(test_chosen_metrics),
-        cmocka_unit_test(test_stored_or_not),  cmocka_unit_test(test_none),
-        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_by_cpu),
-        cmocka_unit_test(test_samples_by_cpu), cmocka_unit_test(test_samples_of_blocks),
-        cmocka_unit_test(test_profile),        cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_window_phases),  cmocka_unit_test(test_profile_of_signals),
-        cmocka_unit_test(test_components),     cmocka_unit_test(test_components_of_shown_rates),
+        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_chosen_metrics),
+        cmocka_unit_test(test_stored_or_not),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_by_cpu),
+        cmocka_unit_test(test_samples_by_cpu),
+        cmocka_unit_test(test_samples_of_blocks),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_window_phases),
+        cmocka_unit_test(test_profile_of_signals),
+        cmocka_unit_test(test_short_rotation),
+        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_components_of_shown_rates),
     };
 
     return cmocka_run_group_tests(tests, open_arena, close_arena);
