@@ -44,7 +44,7 @@
 #define OBSERVATIONS_MIN 4 /* Fewer observations do not show how much they vary. */
 
 #define SYSTEM_CLAUSES                                                                             \
-    12 /* Three more than I/O metrics: a clause is written before it is chosen. */
+    14 /* Three more than I/O metrics: a clause is written before it is chosen. */
 #define WINDOW_CLAUSES 5
 
 /* Minimum share of the threads' time in threads that no reading found, for "at least". */
@@ -561,6 +561,20 @@ static int has_pool(const struct pair *pair)
     return fmax(own.idle_s / own.elapsed_s, rest.idle_s / rest.elapsed_s) >= THREADS_THRESHOLD;
 }
 
+/* Return 1 if metric f does not describe how much a label or the rest reads or writes. Asynchronous
+ * I/O and mapped files move bytes without system calls. So where disks moved far more bytes than
+ * system calls (f, then f + RPS_IO_DISKS), the bytes of the disks are described, otherwise not. */
+static int is_other_io(const struct pair *pair, size_t f, const char *unit)
+{
+    const int is_disk = f >= RPS_IO_DISKS && strstr(unit, " disks"); /* not of a machine */
+    const size_t calls = is_disk ? f - RPS_IO_DISKS : f, disks = calls + RPS_IO_DISKS;
+
+    if (!is_disk && strcmp(unit, "MiB/s") != 0)
+        return 0;
+    return (value_of(pair, disks) > fmax(MIB_THRESHOLD, 2 * value_of(pair, calls)) ||
+            base_of(pair, disks) > fmax(MIB_THRESHOLD, 2 * base_of(pair, calls))) != is_disk;
+}
+
 /* Write the RSS of a label, and how much the label reads and writes: "reads 240 MiB/s
  * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
  * rates are written only if nothing else differs (is_only). */
@@ -587,7 +601,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         value = value_of(&pair, f);
         rest = base_of(&pair, f);
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
-        if (fabs(value - rest) <= least || (!io->other && is_wait) || /* see write_system */
+        if (fabs(value - rest) <= least || is_other_io(&pair, f, unit) ||
+            (!io->other && is_wait) || /* see write_system */
             (strcmp(name, RPS_IO_LOCKS) == 0 && (!io->other || has_pool(of))) ||
             (is_reading && (value < rest ? own_least : rest_least)[0])) /* may be the larger one */
             continue;

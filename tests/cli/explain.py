@@ -147,6 +147,23 @@ def test_long():
         assert abs(differing(found)["cpi"]["window"] - 7) < 1, found
 
 
+def test_asynchronous():
+    """bytes that disks received without write() are described; bytes that write() moved are described once"""
+    with Folder(runs=0) as folder:
+        folder.write("async.sim", BURST)
+        expect(folder.call("record", "-q", "--pmu", "sim:async.sim", "--order", "fixed"), 0)
+        slot = "CASE WHEN period BETWEEN 200 AND 239 THEN %d ELSE %d END + period %% 7"
+        for written, disks, clause in (100, 4600, r"writes 4\d MiB/s to disks \((elsewhere|rest of the run:) 1\.0 MiB/s\)"), (
+                4600, 4600, r"writes 4\d MiB/s \((elsewhere|rest of the run:) 1\.0 MiB/s\)"):
+            ask_store(folder / "rpistat.data", "UPDATE reading SET s12 = %s, s14 = %s WHERE source = 0"
+                      % (slot % (written, 100), slot % (disks, 100)))
+            ask_store(folder / "rpistat.data", "DELETE FROM reading_rollup")
+            for command in [["explain", "--from", "20s", "--to", "24s"], ["phases"]]:
+                text = " ".join(expect(folder.call(*command), 0).stdout.split())
+                assert re.search(clause, text) and text.count("writes ") == 1, text
+            assert "disk_written" in differing(explained(folder, "--from", "20s", "--to", "24s"))
+
+
 def noise(folder, correlation, number):
     """A table of four columns of correlated noise, imported as a run."""
     chance = random.Random(number)
@@ -237,4 +254,4 @@ def test_formats():
         assert first != last, text  # although a period has one decimal
 
 
-tap.main([test_burst, test_listed_only, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
+tap.main([test_burst, test_listed_only, test_asynchronous, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
