@@ -58,6 +58,7 @@ struct pair {
     int is_io;    /* 1: compared with all other labels; 2: also, and a rate, which may be bursts. */
     int is_small; /* 1 if faults and switches matter even if they take little time. */
     double cpu;   /* Difference in CPU use; 0: none. */
+    size_t idle;  /* CPU use of a window that hardly runs; NO_FIGURE: any other window or label */
     int compared; /* 1 if there were metrics to compare. */
     int is_unsure; /* 1 if a metric differs, but perhaps by chance. */
     int is_common; /* 1 if a metric differs from the whole run, but not from most labels. */
@@ -83,8 +84,10 @@ static int by_difference(const void *one, const void *other)
 
 static struct pair pair_of(const struct rps_profile *profile, int label)
 {
-    return (struct pair){
-        .profile = profile, .label = (size_t)label, .other = profile->other ? 1 - label : -1};
+    return (struct pair){.profile = profile,
+                         .label = (size_t)label,
+                         .other = profile->other ? 1 - label : -1,
+                         .idle = NO_FIGURE};
 }
 
 static int is_table(const struct pair *pair)
@@ -309,11 +312,11 @@ double rps_profile_difference(const struct rps_profile *profile, size_t figure)
 {
     const struct pair pair = pair_of(profile, 0);
     const double found = difference(&pair, figure), error = profile->figure[figure].error;
-    const double apart = fabs(value_of(&pair, figure) - base_of(&pair, figure));
+    const double value = value_of(&pair, figure), base = base_of(&pair, figure);
 
-    if (!isfinite(found) || !isfinite(error))
+    if (!isfinite(found) || !(error < fmax(value, base)))
         return NAN;
-    return fabs(found) >= LISTED_MIN && apart > error ? found : 0;
+    return fabs(found) >= LISTED_MIN && fabs(value - base) > error ? found : 0;
 }
 
 /* Return the difference if it is beyond chance, otherwise 0. A window has only one other label, and
@@ -328,7 +331,7 @@ static double sure_difference(struct pair *pair, size_t f)
     if (pair->profile->other) {
         found = rps_profile_difference(pair->profile, f);
         pair->compared |= !isnan(found);
-        pair->is_unsure |= found == 0 && fabs(difference(pair, f)) >= LISTED_MIN;
+        pair->is_unsure |= !(fabs(found) > 0) && fabs(difference(pair, f)) >= LISTED_MIN;
         return isnan(found) ? 0 : found;
     }
     pair->compared = 1;
@@ -699,17 +702,26 @@ static int compare(struct pair *pair)
     for (size_t f = 0; f < profile->figure_count; f++) {
         double found = sure_difference(pair, f);
 
-        if (strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0)
-            pair->cpu = found;
+        if (strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) != 0)
+            continue;
+        pair->cpu = found;
+        if (profile->other && value_of(pair, f) < 100 * OFF_CPU &&
+            difference(pair, f) < -HARDLY_RUNS) {
+            pair->cpu = difference(pair, f);
+            pair->idle = f;
+        }
     }
     return 1;
 }
 
-/* Choose the metrics by which a label differs from the whole run. */
+/* Choose the metrics by which a label differs from the whole run. That a window hardly runs is
+ * reported even if the CPU use of the rest varies too much for a test: low rates follow. */
 static int reported_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_DIFFERENCES_MAX])
 {
     int count = 0;
 
+    if (pair->idle != NO_FIGURE)
+        ret[count++] = pair->idle;
     while (count < RPS_PROFILE_DIFFERENCES_MAX &&
            (ret[count] = choose(pair, ret, count)) != NO_FIGURE)
         count++;
@@ -766,7 +778,8 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
         count = reported_of_whole(&pair, told);
         for (int i = 0; i < count; i++) {
             clause[i].is_ratio = write_clause(clause[i].text, &pair, told[i]);
-            clause[i].apart = fabs(sure_difference(&pair, told[i]));
+            clause[i].apart =
+                told[i] == pair.idle ? DIFFERENCE_MAX : fabs(sure_difference(&pair, told[i]));
             clause[i].is_less = strcmp(profile->figure[told[i]].unit, "/s") == 0 &&
                                 value_of(&pair, told[i]) < base_of(&pair, told[i]);
         }
@@ -798,8 +811,7 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
     else if (is_table(&pair) && write_noise(clause->text, &pair))
         sprintf(own, "%s", clause->text);
     else if (pair.is_unsure)
-        sprintf(own, profile->other ? "no metric differs by at least 5 %% and by more than chance"
-                                    : UNSURE);
+        sprintf(own, "%s", profile->other ? RPS_PROFILE_NO_METRIC : UNSURE);
     else if (pair.is_common)
         sprintf(own, ALIKE MOST_CLASSES);
     else if (reported_of_whole(&small, told) > 0) {
