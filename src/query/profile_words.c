@@ -534,13 +534,21 @@ static const char *most_words(const struct rps_system_time *time)
     return rps_system_time_waits_at_most(time) ? "at most " : "";
 }
 
-/* Write the waiting for a CPU of a window, in the words of phases. Return 0 if the shares hardly
+static int is_asleep(const struct rps_system_time *time)
+{
+    return !(time->on_s + time->wait_s > ASLEEP * time->elapsed_s);
+}
+
+/* Write the waiting for a CPU of a window, in the words of phases. If one side hardly needed a CPU,
+ * its share is a ratio of two tiny times, so the text is not changed. Return 0 if the shares hardly
  * differ: only the numbers of threads differ. */
 static int write_cpu_wait(char *ret, const struct rps_profile *profile)
 {
     const struct rps_system_time own = time_of(profile, 0), rest = time_of(profile, 1);
     const double waited = rps_system_time_waited(&own), other = rps_system_time_waited(&rest);
 
+    if (is_asleep(&own) || is_asleep(&rest))
+        return 1;
     snprintf(ret, TEXT_SIZE,
              "waits for a CPU %s%.0f %% of the time that it could run (%s: %s%.0f %%)",
              most_words(&own), 100 * waited, profile->other, most_words(&rest), 100 * other);
@@ -908,7 +916,7 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
         return;
     time = time_of(profile, label);
     sleep = rps_system_time_sleep(&time);
-    if (!(time.elapsed_s > 0) || (!ret[0] && time.on_s + time.wait_s > ASLEEP * time.elapsed_s))
+    if (!(time.elapsed_s > 0) || (!ret[0] && !is_asleep(&time)))
         return;
     if (time.threads_s + time.child_s + fmax(0, time.idle_s) < time.elapsed_s / 2)
         snprintf(ret, size, "mostly no process"); /* as in a control group */

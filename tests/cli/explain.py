@@ -161,6 +161,19 @@ def test_not_compared():
         assert "2 of 3 metrics are not compared: too few" in text, text
 
 
+def test_tiny_waits():
+    """a window that hardly needs a CPU has no share of waiting: 3 ms of waiting per 100 ms are not 100 %"""
+    with Folder(runs=0) as folder:
+        folder.write("asleep.sim", "seed 3\nnoise 5%\nwidth 64\ndefault threads=1 wait=40% instructions=300M\n"
+                     "phase a 20s\nsleep 4s threads=1 in=message:1\nphase c 20s\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:asleep.sim", "--order", "fixed"), 0)
+        ask_store(folder / "rpistat.data", "UPDATE reading SET s1 = 3000 WHERE source = 0 AND period BETWEEN 200 AND 239")
+        ask_store(folder / "rpistat.data", "DELETE FROM reading_rollup")
+        for command in "explain", "report":
+            text = " ".join(expect(folder.call(command, "--from", "20s", "--to", "24s"), 0).stdout.split())
+            assert "waits 0 s/s for a CPU (rest of the run: 0.4 s/s)" in text and "that it could run" not in text, text
+
+
 def test_asynchronous():
     """bytes that disks received without write() are described; bytes that write() moved are described once"""
     with Folder(runs=0) as folder:
@@ -268,4 +281,4 @@ def test_formats():
         assert first != last, text  # although a period has one decimal
 
 
-tap.main([test_burst, test_listed_only, test_not_compared, test_asynchronous, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
+tap.main([test_burst, test_listed_only, test_not_compared, test_tiny_waits, test_asynchronous, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
