@@ -750,6 +750,11 @@ def test_by_phase():
     assert expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout != whole
     inside = rows_of(phases("--from", "phase:B", "--to", "phase:C", "--format", "csv").stdout)
     assert len(inside) == 2 and inside[0][1] == rows[1][1], inside
+    for command in ["report"], ["explain"], ["export"], ["explain", "--format", "json"]:
+        said = [expect(FOLDER.call(*command, "--from", "phase:" + name, "--to", "phase:" + name), 0).stderr for name in ("b", "B.1", "C")]
+        assert said == ["rpistat: phase:b is the first of 2 phases B (write phase:b.2 for the second; see `rpistat phases`)\n", "", ""], said
+    said = expect(FOLDER.call("explain", "--from", "phase:A", "--to", "phase:A", "--against", "phase:B,phase:B"), 0).stderr
+    assert "phase:A is the first of 2" in said and "phase:B is the first of 2" in said, said
 
 
 def test_by_phase_found_now():
