@@ -123,9 +123,12 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
 
+/* Words of a window without a difference that can be described. */
+#define RPS_PROFILE_NO_METRIC "no compared metric differs by at least 5 % and by more than chance"
+
 /* For the profile of a window, return how label 0 differs from label 1 in a metric, as the
- * logarithm of their ratio. Return 0 for a difference below 5 % or within chance, NaN for an
- * unknown one. */
+ * logarithm of their ratio. Return 0 for a difference below 5 % or within chance. Return NaN for a
+ * metric that is not compared: even a change to zero would be within chance, or it is unknown. */
 double rps_profile_difference(const struct rps_profile *profile, size_t figure);
 
 /* Join the names from rps_share_group_text with the words of a label. The names are first, unless

@@ -151,7 +151,7 @@ struct rps_cli {
     int64_t run_id;                /* number of the run, for RPS_INPUT_RUN */
     FILE *out;                     /* output stream; by default standard output */
     struct rps_progress *progress; /* progress line of rps_progress_begin; NULL: none */
-    char note[256];                /* note that run() sets; printed after success, except with -q */
+    char note[256];                /* note on the answer; printed after success, except with -q */
     struct rps_error err;          /* set by every function that returns a negative value */
 };
 
@@ -374,7 +374,8 @@ int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_
 int rps_time_range_check(struct rps_cli *cli);
 
 /* Convert cli->from_phase and cli->to_phase to times; the run is already known. RPS_FAILED for a
- * phase or mark that the run does not have, or for a moment outside the run. */
+ * phase or mark that the run does not have, or for a moment outside the run. If a phase without a
+ * number is one of several, cli->note says so. */
 int rps_time_range_resolve(struct rps_cli *cli);
 
 /* Limits of changes, --fail-if: cmd_compare.c. */

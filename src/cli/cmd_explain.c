@@ -48,6 +48,7 @@ static int read_against(struct rps_cli *cli, struct rps_run_window *ret)
         cli->err = copy.err;
         return rps_error_prefix(&cli->err, result, "--against %s", text);
     }
+    memcpy(cli->note, copy.note, sizeof(cli->note));
     ret->from_ns[1] = copy.from_ns;
     ret->to_ns[1] = copy.to_ns;
     return 0;

@@ -180,20 +180,29 @@ static int no_such_phase(struct rps_cli *cli, const char *option, const char *te
         text, run, rps_phase_label(phases->label_count - 1, label));
 }
 
+/* Find a phase. If its number is missing and there are several, leave a note. */
 static const struct rps_phase *find_phase(struct rps_cli *cli, const char *option, const char *text,
                                           const struct rps_phases *phases)
 {
+    const struct rps_phase *ret = NULL;
     uint64_t occurrence, found = 0;
+    char letter[RPS_PHASE_LABEL_SIZE], note[sizeof(cli->note)];
     int label;
 
     if (parse_phase(option, text, &label, &occurrence, &cli->err) < 0)
         return NULL;
     for (size_t i = 0; i < phases->count; i++) {
         if (phases->phase[i].label == label && ++found == occurrence)
-            return &phases->phase[i];
+            ret = &phases->phase[i];
     }
-    no_such_phase(cli, option, text, found, phases);
-    return NULL;
+    if (!ret)
+        no_such_phase(cli, option, text, found, phases);
+    snprintf(note, sizeof(note),
+             "%s is the first of %llu phases %s (write %s.2 for the second; see `rpistat phases`)",
+             text, (unsigned long long)found, rps_phase_label(label, letter), text);
+    if (ret && found > 1 && !strchr(text, '.') && !strstr(cli->note, note))
+        rps_text_list(cli->note, sizeof(cli->note), note);
+    return ret;
 }
 
 /* Return the first or the last phase of an iteration. */

@@ -70,7 +70,8 @@ static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_name
     return chosen;
 }
 
-/* Find the share of each group's top name in all other groups. */
+/* Find the share of each group's top name in all other groups. Merged code without symbols may have
+ * further names, without samples. */
 static void find_rest(const struct rps_apart_names *names, struct rps_share_group *group,
                       size_t group_count)
 {
@@ -79,7 +80,8 @@ static void find_rest(const struct rps_apart_names *names, struct rps_share_grou
         const size_t name = at % names->name_count;
         uint64_t seen = 0, all = 0;
 
-        if (of->count == 0 || strcmp(names->name[name].name, of->top[0].name.name) != 0 ||
+        if (of->count == 0 || names->seen[at] == 0 ||
+            strcmp(names->name[name].name, of->top[0].name.name) != 0 ||
             strcmp(names->name[name].module, of->top[0].name.module) != 0)
             continue;
         for (size_t g = 0; g < group_count; g++) {

@@ -44,25 +44,52 @@ static uint64_t whole_of(const struct rps_share_group *group)
     return group->samples < RPS_SHARES_SAMPLES_MIN ? 0 : group->weight;
 }
 
-/* Fill `top` with the functions that have the largest shares of `all` samples. named: 1 to leave
- * out the merged code without symbols of programs. Return the number of functions. */
-static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
-                    const struct rps_share_name *name, const uint64_t *seen, size_t count,
-                    int named)
+static int is_by_address(const struct rps_share_name *name, uint64_t seen)
+{
+    return name->is_unnamed && name->name[0] != '[' && seen > 0;
+}
+
+/* Return the name that stands for the code without symbols of a function's module: "[libm.so.6]".
+ * Return `count` if there is none. */
+static size_t find_module(const struct rps_share_name *name, size_t count, size_t function)
+{
+    size_t m = 0;
+
+    while (m < count && !(name[m].is_unnamed && name[m].name[0] == '[' &&
+                          strcmp(name[m].module, name[function].module) == 0))
+        m++;
+    return m;
+}
+
+/* Fill `top` with the functions that have the largest shares of the group's samples. `seen`: after
+ * join_unnamed(). A function without a name is shown by address if it has most samples; the rest of
+ * its module is then "other [gzip]". named: 1 to leave out the merged code without symbols of
+ * programs. Return the number of functions. */
+static int fill_top(struct rps_arena *arena, struct rps_share_top top[RPS_SHARES_TOP],
+                    const struct rps_share_group *group, const struct rps_share_name *name,
+                    const uint64_t *seen, size_t count, int named)
 {
     struct rps_arena *scratch = rps_arena_new();
     uint64_t *of = rps_arena_get(scratch, count, sizeof(*of));
-    size_t place[RPS_SHARES_TOP], kept;
+    size_t place[RPS_SHARES_TOP], kept, m;
 
-    for (size_t k = 0; k < count; k++)
-        of[k] = named && name[k].is_unnamed && name[k].name[0] == '[' &&
-                        !rps_share_is_library(name[k].module)
-                    ? 0
-                    : seen[k];
+    for (size_t k = 0; k < count; k++) {
+        of[k] += seen[k];
+        if (is_by_address(&name[k], seen[k]) && (m = find_module(name, count, k)) < count)
+            of[2 * seen[k] >= group->weight ? m : k] -= seen[k];
+    }
+    for (size_t k = 0; k < count && named; k++) {
+        if (name[k].is_unnamed && name[k].name[0] == '[' && !rps_share_is_library(name[k].module))
+            of[k] = 0;
+    }
     kept = rps_shares_largest(of, count, RPS_SHARES_TOP, place);
-    for (size_t i = 0; i < kept; i++)
-        top[i] = (struct rps_share_top){name[place[i]], rps_shares_part(of[place[i]], all),
-                                        of[place[i]]};
+    for (size_t i = 0; i < kept; i++) {
+        const size_t k = place[i];
+
+        top[i] = (struct rps_share_top){name[k], rps_shares_part(of[k], whole_of(group)), of[k]};
+        if (of[k] < seen[k])
+            top[i].name.name = rps_arena_print(arena, "other %s", name[k].name);
+    }
     rps_arena_free(scratch);
     return (int)kept;
 }
@@ -342,6 +369,25 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
         function[s] = function[s] < 0 ? function[s] : folded[function[s]];
 }
 
+/* Add the functions that stayed separate to the code without symbols of their module, too: a share
+ * of "[gzip]" is that of all such code in gzip. Their own samples are not changed. */
+static void join_unnamed(struct rps_code_counts *counts, size_t groups,
+                         const struct rps_share_name *name, int64_t *function)
+{
+    for (size_t at = 0; at < groups * counts->key_count; at++) {
+        const size_t k = at % counts->key_count;
+        const size_t m = is_by_address(&name[k], counts->seen[at])
+                             ? find_module(name, counts->key_count, k)
+                             : counts->key_count;
+
+        if (m == counts->key_count)
+            continue;
+        counts->seen[at - k + m] += counts->seen[at];
+        for (size_t s = 0; s < counts->ids; s++)
+            function[s] = function[s] == (int64_t)k ? (int64_t)m : function[s];
+    }
+}
+
 static void put_samples(const struct rps_code_counts *counts, struct rps_part_shares *ret)
 {
     memcpy(ret->samples, counts->seen,
@@ -446,13 +492,14 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
     result = by_program = is_by_program(scratch, source, part, &counts, ret, owners, err);
     if (result < 0)
         goto out;
+    join_unnamed(&counts, part->group_count, name, function);
     for (size_t g = 0; g < part->group_count; g++) {
         struct rps_share_group *group = &ret->group[g];
 
         group->unnamed = unnamed_share(ret, g);
         group->top_rest = NAN; /* unknown if there are no other groups */
         *(by_program ? &group->function_count : &group->count) =
-            fill_top(by_program ? group->function : group->top, whole_of(group), ret->name,
+            fill_top(arena, by_program ? group->function : group->top, group, ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);
     }
     if (part->group_count > 1)

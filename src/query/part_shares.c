@@ -347,7 +347,8 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
     if (group->count == 0)
         return ret;
     if (!(top->share >= RPS_SHARES_NAME_MIN) ||
-        (distinctive && top->name.is_unnamed && !group->by_program))
+        (distinctive && top->name.is_unnamed && !group->by_program &&
+         (top->name.name[0] == '[' || distinctive[0] != '[')))
         return distinctive ? rps_text_function(ret, size, distinctive) : ret;
     if (group->apart[RPS_APART_CALLER].is_found) {
         outer = group->apart[RPS_APART_CALLER].name.name;

@@ -6,6 +6,10 @@
 /* Text of the I/O metric of threads that wait for locks or other threads. */
 #define RPS_IO_LOCKS "has threads asleep in lock or thread waits"
 
+/* In the I/O metrics of a workload, the bytes from or to disks come this many metrics after those of
+ * system calls. */
+#define RPS_IO_DISKS 2
+
 #define RPS_STEP_SUMS 5
 
 /* Weighted mean and sum of squared differences of a stream of numbers (Welford 1962). The steps

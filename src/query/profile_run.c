@@ -311,13 +311,14 @@ struct io {
 };
 
 static const struct io io_of[] = {
-    {9,
+    {11,
      RPS_SYSTEM_TREE,
-     {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN, RPS_TREE_WAIT, RPS_TREE_IN_IO,
-      RPS_TREE_IN_LOCK, RPS_TREE_IN_MESSAGE, RPS_TREE_IN_TIMER, RPS_TREE_IN_OTHER},
-     {"RSS MiB summed over processes", "reads MiB/s", "writes MiB/s", "waits s/s for a CPU",
-      "has threads asleep in block I/O", RPS_IO_LOCKS,
-      "has threads asleep in pipes, sockets or polls", "has threads asleep in timers",
+     {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN, RPS_TREE_DISK_READ, RPS_TREE_DISK_WRITTEN,
+      RPS_TREE_WAIT, RPS_TREE_IN_IO, RPS_TREE_IN_LOCK, RPS_TREE_IN_MESSAGE, RPS_TREE_IN_TIMER,
+      RPS_TREE_IN_OTHER},
+     {"RSS MiB summed over processes", "reads MiB/s", "writes MiB/s", "reads MiB/s from disks",
+      "writes MiB/s to disks", "waits s/s for a CPU", "has threads asleep in block I/O",
+      RPS_IO_LOCKS, "has threads asleep in pipes, sockets or polls", "has threads asleep in timers",
       "has threads asleep in other waits"}},
     {4,
      RPS_SYSTEM_MACHINE,

@@ -44,7 +44,7 @@
 #define OBSERVATIONS_MIN 4 /* Fewer observations do not show how much they vary. */
 
 #define SYSTEM_CLAUSES                                                                             \
-    12 /* Three more than I/O metrics: a clause is written before it is chosen. */
+    14 /* Three more than I/O metrics: a clause is written before it is chosen. */
 #define WINDOW_CLAUSES 5
 
 /* Minimum share of the threads' time in threads that no reading found, for "at least". */
@@ -58,6 +58,7 @@ struct pair {
     int is_io;    /* 1: compared with all other labels; 2: also, and a rate, which may be bursts. */
     int is_small; /* 1 if faults and switches matter even if they take little time. */
     double cpu;   /* Difference in CPU use; 0: none. */
+    size_t idle;  /* CPU use of a window that hardly runs; NO_FIGURE: any other window or label */
     int compared; /* 1 if there were metrics to compare. */
     int is_unsure; /* 1 if a metric differs, but perhaps by chance. */
     int is_common; /* 1 if a metric differs from the whole run, but not from most labels. */
@@ -83,8 +84,10 @@ static int by_difference(const void *one, const void *other)
 
 static struct pair pair_of(const struct rps_profile *profile, int label)
 {
-    return (struct pair){
-        .profile = profile, .label = (size_t)label, .other = profile->other ? 1 - label : -1};
+    return (struct pair){.profile = profile,
+                         .label = (size_t)label,
+                         .other = profile->other ? 1 - label : -1,
+                         .idle = NO_FIGURE};
 }
 
 static int is_table(const struct pair *pair)
@@ -309,11 +312,11 @@ double rps_profile_difference(const struct rps_profile *profile, size_t figure)
 {
     const struct pair pair = pair_of(profile, 0);
     const double found = difference(&pair, figure), error = profile->figure[figure].error;
-    const double apart = fabs(value_of(&pair, figure) - base_of(&pair, figure));
+    const double value = value_of(&pair, figure), base = base_of(&pair, figure);
 
-    if (!isfinite(found) || !isfinite(error))
+    if (!isfinite(found) || !(error < fmax(value, base)))
         return NAN;
-    return fabs(found) >= LISTED_MIN && apart > error ? found : 0;
+    return fabs(found) >= LISTED_MIN && fabs(value - base) > error ? found : 0;
 }
 
 /* Return the difference if it is beyond chance, otherwise 0. A window has only one other label, and
@@ -328,7 +331,7 @@ static double sure_difference(struct pair *pair, size_t f)
     if (pair->profile->other) {
         found = rps_profile_difference(pair->profile, f);
         pair->compared |= !isnan(found);
-        pair->is_unsure |= found == 0 && fabs(difference(pair, f)) >= LISTED_MIN;
+        pair->is_unsure |= !(fabs(found) > 0) && fabs(difference(pair, f)) >= LISTED_MIN;
         return isnan(found) ? 0 : found;
     }
     pair->compared = 1;
@@ -531,13 +534,21 @@ static const char *most_words(const struct rps_system_time *time)
     return rps_system_time_waits_at_most(time) ? "at most " : "";
 }
 
-/* Write the waiting for a CPU of a window, in the words of phases. Return 0 if the shares hardly
+static int is_asleep(const struct rps_system_time *time)
+{
+    return !(time->on_s + time->wait_s > ASLEEP * time->elapsed_s);
+}
+
+/* Write the waiting for a CPU of a window, in the words of phases. If one side hardly needed a CPU,
+ * its share is a ratio of two tiny times, so the text is not changed. Return 0 if the shares hardly
  * differ: only the numbers of threads differ. */
 static int write_cpu_wait(char *ret, const struct rps_profile *profile)
 {
     const struct rps_system_time own = time_of(profile, 0), rest = time_of(profile, 1);
     const double waited = rps_system_time_waited(&own), other = rps_system_time_waited(&rest);
 
+    if (is_asleep(&own) || is_asleep(&rest))
+        return 1;
     snprintf(ret, TEXT_SIZE,
              "waits for a CPU %s%.0f %% of the time that it could run (%s: %s%.0f %%)",
              most_words(&own), 100 * waited, profile->other, most_words(&rest), 100 * other);
@@ -559,6 +570,20 @@ static int has_pool(const struct pair *pair)
     const struct rps_system_time rest = sum_times(pair->profile, (int)pair->label);
 
     return fmax(own.idle_s / own.elapsed_s, rest.idle_s / rest.elapsed_s) >= THREADS_THRESHOLD;
+}
+
+/* Return 1 if metric f does not describe how much a label or the rest reads or writes. Asynchronous
+ * I/O and mapped files move bytes without system calls. So where disks moved far more bytes than
+ * system calls (f, then f + RPS_IO_DISKS), the bytes of the disks are described, otherwise not. */
+static int is_other_io(const struct pair *pair, size_t f, const char *unit)
+{
+    const int is_disk = f >= RPS_IO_DISKS && strstr(unit, " disks"); /* not of a machine */
+    const size_t calls = is_disk ? f - RPS_IO_DISKS : f, disks = calls + RPS_IO_DISKS;
+
+    if (!is_disk && strcmp(unit, "MiB/s") != 0)
+        return 0;
+    return (value_of(pair, disks) > fmax(MIB_THRESHOLD, 2 * value_of(pair, calls)) ||
+            base_of(pair, disks) > fmax(MIB_THRESHOLD, 2 * base_of(pair, calls))) != is_disk;
 }
 
 /* Write the RSS of a label, and how much the label reads and writes: "reads 240 MiB/s
@@ -587,7 +612,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         value = value_of(&pair, f);
         rest = base_of(&pair, f);
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
-        if (fabs(value - rest) <= least || (!io->other && is_wait) || /* see write_system */
+        if (fabs(value - rest) <= least || is_other_io(&pair, f, unit) ||
+            (!io->other && is_wait) || /* see write_system */
             (strcmp(name, RPS_IO_LOCKS) == 0 && (!io->other || has_pool(of))) ||
             (is_reading && (value < rest ? own_least : rest_least)[0])) /* may be the larger one */
             continue;
@@ -684,17 +710,26 @@ static int compare(struct pair *pair)
     for (size_t f = 0; f < profile->figure_count; f++) {
         double found = sure_difference(pair, f);
 
-        if (strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0)
-            pair->cpu = found;
+        if (strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) != 0)
+            continue;
+        pair->cpu = found;
+        if (profile->other && value_of(pair, f) < 100 * OFF_CPU &&
+            difference(pair, f) < -HARDLY_RUNS) {
+            pair->cpu = difference(pair, f);
+            pair->idle = f;
+        }
     }
     return 1;
 }
 
-/* Choose the metrics by which a label differs from the whole run. */
+/* Choose the metrics by which a label differs from the whole run. That a window hardly runs is
+ * reported even if the CPU use of the rest varies too much for a test: low rates follow. */
 static int reported_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_DIFFERENCES_MAX])
 {
     int count = 0;
 
+    if (pair->idle != NO_FIGURE)
+        ret[count++] = pair->idle;
     while (count < RPS_PROFILE_DIFFERENCES_MAX &&
            (ret[count] = choose(pair, ret, count)) != NO_FIGURE)
         count++;
@@ -751,7 +786,8 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
         count = reported_of_whole(&pair, told);
         for (int i = 0; i < count; i++) {
             clause[i].is_ratio = write_clause(clause[i].text, &pair, told[i]);
-            clause[i].apart = fabs(sure_difference(&pair, told[i]));
+            clause[i].apart =
+                told[i] == pair.idle ? DIFFERENCE_MAX : fabs(sure_difference(&pair, told[i]));
             clause[i].is_less = strcmp(profile->figure[told[i]].unit, "/s") == 0 &&
                                 value_of(&pair, told[i]) < base_of(&pair, told[i]);
         }
@@ -783,8 +819,7 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
     else if (is_table(&pair) && write_noise(clause->text, &pair))
         sprintf(own, "%s", clause->text);
     else if (pair.is_unsure)
-        sprintf(own, profile->other ? "no metric differs by at least 5 %% and by more than chance"
-                                    : UNSURE);
+        sprintf(own, "%s", profile->other ? RPS_PROFILE_NO_METRIC : UNSURE);
     else if (pair.is_common)
         sprintf(own, ALIKE MOST_CLASSES);
     else if (reported_of_whole(&small, told) > 0) {
@@ -881,7 +916,7 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
         return;
     time = time_of(profile, label);
     sleep = rps_system_time_sleep(&time);
-    if (!(time.elapsed_s > 0) || (!ret[0] && time.on_s + time.wait_s > ASLEEP * time.elapsed_s))
+    if (!(time.elapsed_s > 0) || (!ret[0] && !is_asleep(&time)))
         return;
     if (time.threads_s + time.child_s + fmax(0, time.idle_s) < time.elapsed_s / 2)
         snprintf(ret, size, "mostly no process"); /* as in a control group */

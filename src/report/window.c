@@ -42,7 +42,7 @@ static size_t add_metrics(struct rps_document *document, const struct rps_run_wi
             const double error = figure->error > fmax(value, other) / 1e9 ? figure->error : NAN;
 
             if (isfinite(value - other) && fmax(value, other) > 0)
-                (*(figure->error < fmax(value, other) ? &tested : ret_unknown))++;
+                (*(isfinite(found) ? &tested : ret_unknown))++;
             if (!(fabs(found) > 0))
                 continue;
             rps_put_texts(block, 3, figure->name, figure->label[0] ? figure->label : figure->name,
@@ -114,7 +114,8 @@ const char *rps_window_words(struct rps_arena *arena, const struct rps_run_windo
 
     rps_profile_words(words, &window->profile, 0, 0);
     return words[0] ? rps_arena_text(arena, words)
-                    : "too few measurement periods to compare all metrics; choose a longer range";
+                    : "not all metrics can be compared: too few measurement periods, or the values "
+                      "vary too much";
 }
 
 /* Write the times of a side, with more decimals if they would be equal: a period at the start or
@@ -163,20 +164,21 @@ void rps_window_document(struct rps_document *document, const struct rps_run *ru
     rps_block_wrap(
         sentence, 0, 0, "From %s%s%s: %s%s.", side_text(document, window, 0),
         has_other ? ", compared with " : "", has_other ? side_text(document, window, 1) : "", words,
-        listed > 0 && (strncmp(words, "similar", 7) == 0 || strncmp(words, "no metric", 9) == 0)
+        listed > 0 && (strncmp(words, "similar", 7) == 0 || strstr(words, RPS_PROFILE_NO_METRIC))
             ? ", except for the table below"
             : "");
     if (listed > 0)
-        rps_document_print(document,
-                           "%zu of %zu metrics differ%s by at least 5 %% and by more than chance. "
-                           "Low to High is the interval of the difference (confidence 99 %% for "
-                           "all metrics together).",
-                           listed, tested, listed == 1 ? "s" : "");
+        rps_document_print(
+            document,
+            "%zu of %zu compared metrics differ%s by at least 5 %% and by more than chance. "
+            "Low to High is the interval of the difference (confidence 99 %% for "
+            "all metrics together).",
+            listed, tested, listed == 1 ? "s" : "");
     if (unknown > 0)
         rps_document_print(document,
-                           "%zu metric%s not compared: too few measurement periods, or the "
-                           "values vary too much.",
-                           unknown, unknown > 1 ? "s are" : " is");
+                           "%zu of %zu metrics %s not compared: too few measurement periods, or "
+                           "the values vary too much.",
+                           unknown, unknown + tested, unknown > 1 ? "are" : "is");
     if (code[0])
         rps_document_print(document, "%s", code);
     uselocale(before);

@@ -51,7 +51,7 @@ def test_listed_only():
         expect(folder.call("record", "-q", "--pmu", "sim:waiting.sim", "--order", "fixed"), 0)
         assert set(differing(explained(folder, "--from", "20s", "--to", "24s"))) == {"wait"}
         text = " ".join(expect(folder.call("explain", "--from", "20s", "--to", "24s"), 0).stdout.split())
-        assert "more than chance, except for the table below. " in text and "1 of 5 metrics differs " in text, text
+        assert "more than chance, except for the table below. " in text and "1 of 5 compared metrics differs " in text, text
 
 
 def test_burst():
@@ -147,6 +147,50 @@ def test_long():
         assert abs(differing(found)["cpi"]["window"] - 7) < 1, found
 
 
+def test_not_compared():
+    """what is not compared is no equality; the CPU use of a window that hardly runs is in the sentence even if it is not compared"""
+    bursts = "repeat 30\nphase a 100ms instructions=300M\nsleep 900ms\nend\n"
+    with Folder(runs=0) as folder:
+        folder.write("idle.sim", "seed 3\nnoise 5%\nwidth 64\ndefault threads=2 in=lock:1\n" + bursts + "sleep 4s\n" + bursts)
+        expect(folder.call("record", "-q", "--pmu", "sim:idle.sim", "--order", "fixed"), 0)
+        found = explained(folder, "--from", "30.2s", "--to", "33.8s")
+        assert found["words"] == "CPU use 0 % (rest of the run: 9.9 %)" and "cpu_use" not in differing(found), found
+        found = explained(folder, "--from", "5s", "--to", "8s")
+        assert found["words"].startswith("not all metrics can be compared: "), found
+        text = " ".join(expect(folder.call("explain", "--from", "5s", "--to", "8s"), 0).stdout.split())
+        assert "2 of 3 metrics are not compared: too few" in text, text
+
+
+def test_tiny_waits():
+    """a window that hardly needs a CPU has no share of waiting: 3 ms of waiting per 100 ms are not 100 %"""
+    with Folder(runs=0) as folder:
+        folder.write("asleep.sim", "seed 3\nnoise 5%\nwidth 64\ndefault threads=1 wait=40% instructions=300M\n"
+                     "phase a 20s\nsleep 4s threads=1 in=message:1\nphase c 20s\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:asleep.sim", "--order", "fixed"), 0)
+        ask_store(folder / "rpistat.data", "UPDATE reading SET s1 = 3000 WHERE source = 0 AND period BETWEEN 200 AND 239")
+        ask_store(folder / "rpistat.data", "DELETE FROM reading_rollup")
+        for command in "explain", "report":
+            text = " ".join(expect(folder.call(command, "--from", "20s", "--to", "24s"), 0).stdout.split())
+            assert "waits 0 s/s for a CPU (rest of the run: 0.4 s/s)" in text and "that it could run" not in text, text
+
+
+def test_asynchronous():
+    """bytes that disks received without write() are described; bytes that write() moved are described once"""
+    with Folder(runs=0) as folder:
+        folder.write("async.sim", BURST)
+        expect(folder.call("record", "-q", "--pmu", "sim:async.sim", "--order", "fixed"), 0)
+        slot = "CASE WHEN period BETWEEN 200 AND 239 THEN %d ELSE %d END + period %% 7"
+        for written, disks, clause in (100, 4600, r"writes 4\d MiB/s to disks \((elsewhere|rest of the run:) 1\.0 MiB/s\)"), (
+                4600, 4600, r"writes 4\d MiB/s \((elsewhere|rest of the run:) 1\.0 MiB/s\)"):
+            ask_store(folder / "rpistat.data", "UPDATE reading SET s12 = %s, s14 = %s WHERE source = 0"
+                      % (slot % (written, 100), slot % (disks, 100)))
+            ask_store(folder / "rpistat.data", "DELETE FROM reading_rollup")
+            for command in [["explain", "--from", "20s", "--to", "24s"], ["phases"]]:
+                text = " ".join(expect(folder.call(*command), 0).stdout.split())
+                assert re.search(clause, text) and text.count("writes ") == 1, text
+            assert "disk_written" in differing(explained(folder, "--from", "20s", "--to", "24s"))
+
+
 def noise(folder, correlation, number):
     """A table of four columns of correlated noise, imported as a run."""
     chance = random.Random(number)
@@ -215,7 +259,7 @@ def test_bursts_of_reads():
             assert "read" not in differing(found), found
             tested[name] = found["tested"]
         text = expect(folder.call("explain", "-i", "bursts", "--from", "6s", "--to", "12s"), 0).stdout
-        assert tested["none"] == tested["bursts"] and "1 metric is not compared" in text, (tested, text)
+        assert tested["none"] == tested["bursts"] and "1 of 4 metrics is not compared" in text and "similar" not in text, (tested, text)
 
 
 def test_formats():
@@ -237,4 +281,4 @@ def test_formats():
         assert first != last, text  # although a period has one decimal
 
 
-tap.main([test_burst, test_listed_only, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
+tap.main([test_burst, test_listed_only, test_not_compared, test_tiny_waits, test_asynchronous, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])

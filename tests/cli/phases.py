@@ -167,12 +167,32 @@ def test_stripped():
     store.close()
     found = json.loads(phases("-i", "stripped.data", "--format", "json").stdout)
     tops = [[one["name"] for one in label["top"]] for label in found["labels"]]
-    assert tops == [["simulated+0x2000", "[simulated]"], ["simulated+0x3000", "[simulated]"]], tops
+    assert tops == [["simulated+0x2000", "other [simulated]"], ["simulated+0x3000", "other [simulated]"]], tops
     expect(FOLDER.call("plot", "-q", "-i", "stripped.data", "-o", "stripped.svg"), 0)
     picture = FOLDER.read("stripped.svg").decode()
     assert "in simulated+0x2000" in picture and "in simulated+0x3000" in picture
     compared = expect(FOLDER.call("compare", "-i", "stripped.data", "--format", "json", "1", "2"), 0).stdout
     assert "[simulated]" in compared and "simulated+0x" not in compared, compared
+
+
+def test_share_of_module():
+    """a share of a module is that of all its code without names, on both sides, also of a function that is shown by address"""
+    FOLDER.write("module.sim", "clock 700M\nfunction main 0x1000 0x100\nfunction work 0x2000 0x100\nfunction other 0x4000 0x100\n"
+                 "default instructions=200M\nphase a 20s code=main>work:70%,main:20%,main>other\n"
+                 "phase b 20s code=main>work:10%,main:5%,main>other\n")
+    expect(FOLDER.call("record", "-q", "-o", "module.data", "-e", "instructions", "--pmu", "sim:module.sim"), 0)
+    ask_store(FOLDER / "module.data", "DELETE FROM location WHERE function <> 'other'")
+    ask_store(FOLDER / "module.data", "UPDATE frame SET function = address WHERE address >= 8192")
+    words = " ".join(phases("-i", "module.data").stdout.split(CLASS_TITLE)[1].split())
+    assert "A: in simulated+0x2000, 90 % of samples in [simulated] (elsewhere 15 %)" in words, words
+    code = " ".join(expect(FOLDER.call("code", "-i", "module.data"), 0).stdout.split())
+    assert "simulated+0x2000 70 %, other [simulated] 20 %" in code, code
+    for path, top in ("/bin/simulated", "simulated+0x2000 (70 % of samples, rest of the run: 10 %)"), (
+            "/usr/lib/libs.so.1", "[libs.so.1] (90 % of samples, rest of the run: 15 %)"):
+        ask_store(FOLDER / "module.data", "UPDATE module SET path = '%s'" % path)
+        found = json.loads(expect(FOLDER.call("explain", "-i", "module.data", "--to", "20s", "--format", "json"), 0).stdout)
+        shares = {row["name"]: (round(row["self_share"], 2), round(row["elsewhere_share"], 2)) for row in found["stands_out"]}
+        assert found["words"].startswith("in " + top) and shares["[%s]" % path.split("/")[-1]] == (.9, .15), found
 
 
 def test_outliers():
@@ -730,6 +750,11 @@ def test_by_phase():
     assert expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout != whole
     inside = rows_of(phases("--from", "phase:B", "--to", "phase:C", "--format", "csv").stdout)
     assert len(inside) == 2 and inside[0][1] == rows[1][1], inside
+    for command in ["report"], ["explain"], ["export"], ["explain", "--format", "json"]:
+        said = [expect(FOLDER.call(*command, "--from", "phase:" + name, "--to", "phase:" + name), 0).stderr for name in ("b", "B.1", "C")]
+        assert said == ["rpistat: phase:b is the first of 2 phases B (write phase:b.2 for the second; see `rpistat phases`)\n", "", ""], said
+    said = expect(FOLDER.call("explain", "--from", "phase:A", "--to", "phase:A", "--against", "phase:B,phase:B"), 0).stderr
+    assert "phase:A is the first of 2" in said and "phase:B is the first of 2" in said, said
 
 
 def test_by_phase_found_now():
@@ -1016,7 +1041,7 @@ def test_nothing_counted():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_callers, test_few_samples, test_stripped, test_outliers, test_json, test_bursts, test_words,
+    tap.main([test_csv, test_text, test_callers, test_few_samples, test_stripped, test_share_of_module, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
               test_variation, test_drift, test_uncertain_classes, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_largest_classes, test_nested_loops, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
