@@ -30,7 +30,8 @@
  * - A wait in futex with a timeout is a sleep in timers: in the first thread of a process, in the
  *   thread that it joins, and in any thread if no other thread is parked without a timeout. In other
  *   processes it may be housekeeping of a runtime, and idle: half of the JVM's own threads wait with
- *   timeouts. So do threads of the JVM that wait for a monitor, even in a deadlock. */
+ *   timeouts. So do threads of the JVM that wait for a monitor, even in a deadlock. After a busy
+ *   time, a wait is a sleep from its second reading on. */
 #include "system_proc.h"
 
 #include <ctype.h>
@@ -465,7 +466,7 @@ static int doing_in_futex(struct rps_system_tree *tree, struct rps_system_thread
     const int is_main = thread->tid == process->pid || thread->tid == process->joined;
     int has_hardly_run, wakes;
 
-    if (thread->wait == UNREAD && (uses_little || is_main))
+    if (thread->wait == UNREAD && (uses_little || is_main || !thread->has_run))
         read_futex_wait(tree, thread);
     has_hardly_run =
         uses_little && thread->runs - since->runs <= (thread->is_timed ? TIMED_RUNS : IDLE_RUNS);
@@ -474,7 +475,8 @@ static int doing_in_futex(struct rps_system_tree *tree, struct rps_system_thread
     thread->is_in_futex = !wakes;
     if (thread->wait == UNREADABLE)
         tree->missing |= BIT(RPS_TREE_FUTEX);
-    if (wakes && thread->wait != LOCK && (has_hardly_run || process->threads == 1))
+    if (wakes && thread->wait != LOCK &&
+        (has_hardly_run || !thread->has_run || process->threads == 1))
         return RPS_TREE_IN_TIMER;
     return thread->wait == JOIN || (thread->wait >= OTHER && has_hardly_run) ? RPS_TREE_IDLE
                                                                              : RPS_TREE_IN_LOCK;

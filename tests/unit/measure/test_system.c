@@ -1035,6 +1035,33 @@ static void test_timeouts(void **state)
     }
 }
 
+/* A timed wait after a busy time is a sleep in timers from the second reading of the wait on. At the
+ * first one it may be one of many short waits, such as those for the lock of Python's interpreter. */
+static void test_timeout_after_work(void **state)
+{
+    const struct rps_system_reading *reading;
+    char text[160];
+    struct test test;
+
+    (void)state;
+    snprintf(text, sizeof(text), "%ld 0x7f0012345678 0x89 0x0 0x7f00 0x0 0x0 0x7ffc00 0x7f01\n",
+             (long)SYS_futex);
+    for (int tid = 7; tid <= 8; tid++) {
+        write_file(tid == 7 ? text : "running", "proc/7/task/%d/syscall", tid);
+        write_thread(7, tid, "1000000 5000 10\n", tid == 7 ? "futex_wait" : "do_poll",
+                     "7 (a) S 1 7");
+    }
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    write_thread(7, 7, "91000000 5000 300\n", "futex_wait", "7 (a) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 1);
+    assert_int_equal(reading->value[RPS_TREE_IN_TIMER], 0);
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 0);
+    assert_int_equal(reading->value[RPS_TREE_IN_TIMER], 1);
+    test.reader.close(test.reader.self);
+}
+
 /* The first thread is idle from the first reading on while it waits for another thread of its
  * process. */
 static void test_joins(void **state)
@@ -2113,6 +2140,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_idle_ends, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_joins, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_timeouts, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_timeout_after_work, make_root, remove_root),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bytes_of_a_child),
         cmocka_unit_test(test_bytes_of_descendants),
