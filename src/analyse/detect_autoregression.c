@@ -20,14 +20,15 @@ struct residuals {
     double *before;                   /* the previous residual, or 0 for the first */
     double *fresh;                    /* 1: no residual of the current segment was added yet */
     double *count, *squares;          /* number of values, weighted sum of squares */
+    double *fitted;                   /* number of parameters, only of segments with values */
     double *energy, *products, *ends; /* unweighted sums: squares, products of neighbours,
                                          squares of each segment's first and last residual */
 };
 
 static void residuals_make(struct rps_arena *arena, struct residuals *r, size_t width)
 {
-    double **array[] = {&r->level,   &r->slope,  &r->before,   &r->fresh, &r->count,
-                        &r->squares, &r->energy, &r->products, &r->ends};
+    double **array[] = {&r->level,   &r->slope,  &r->before, &r->fresh,    &r->count,
+                        &r->squares, &r->fitted, &r->energy, &r->products, &r->ends};
 
     for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
         *array[k] = rps_arena_get(arena, width, sizeof(double));
@@ -78,6 +79,8 @@ static inline void add(const struct rps_observed *observed, size_t from, size_t 
 static void add_segment(const struct rps_observed *observed,
                         const struct rps_segmentation *segmentation, size_t k, struct residuals *r)
 {
+    const int is_constant = !observed->weight && !segmentation->sloped[k];
+
     for (size_t s = 0; s < observed->width; s++) {
         struct rps_fit fit = rps_segmentation_fit(observed, segmentation, k, s);
 
@@ -86,12 +89,14 @@ static void add_segment(const struct rps_observed *observed,
         r->before[s] = 0;
         r->fresh[s] = 1;
     }
-    if (observed->weight || segmentation->sloped[k])
-        add(observed, segmentation->first[k], segmentation->first[k + 1], r, 0);
-    else
+    if (is_constant)
         add(observed, segmentation->first[k], segmentation->first[k + 1], r, 1);
-    for (size_t s = 0; s < observed->width; s++)
+    else
+        add(observed, segmentation->first[k], segmentation->first[k + 1], r, 0);
+    for (size_t s = 0; s < observed->width; s++) {
         r->ends[s] += r->before[s] * r->before[s];
+        r->fitted[s] += is_constant || r->fresh[s] == 0 ? 1 + segmentation->sloped[k] : 0;
+    }
 }
 
 void rps_noise_measure(const struct rps_observed *observed,
@@ -108,7 +113,8 @@ void rps_noise_measure(const struct rps_observed *observed,
         double raw = count > 0 ? r.squares[s] / count : 0, variance = fmax(raw, floor);
         double energy = fmax(r.energy[s], floor * count), autocorrelation = 0;
 
-        noise[s] = (struct rps_noise){.count = count, .variance = variance, .raw = raw};
+        noise[s] = (struct rps_noise){
+            .count = count, .fitted = r.fitted[s], .variance = variance, .raw = raw};
         if (variance > VARIANCE_MIN) {
             noise[s].inner = 1 - r.ends[s] / energy;
             noise[s].product = r.products[s] / energy;
@@ -179,8 +185,13 @@ static double believed(const struct rps_observed *observed, const struct rps_noi
     return (1 - still) * noise[s].autocorrelation + still * known;
 }
 
+int rps_noise_counts(const struct rps_noise *none, const struct rps_noise *noise)
+{
+    return none->variance > 0 && noise->count > noise->fitted + 1;
+}
+
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
-                     const struct rps_noise *noise, size_t fitted)
+                     const struct rps_noise *noise)
 {
     double total = 0;
 
@@ -188,13 +199,13 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
         double count = noise[s].count;
         double innovation = rps_noise_innovation(&noise[s], believed(observed, noise, s));
 
-        if (none[s].variance > 0) {
+        if (rps_noise_counts(&none[s], &noise[s])) {
             double variance = fmax(fmax(innovation, observed->variance_floor[s]),
                                    RPS_NOISE_VARIANCE_MIN * none[s].variance);
 
             /* Twice the logarithm of the normal density. The variance is not below the floor. */
             total += count * (log(variance / none[s].variance) + innovation / variance - 1) +
-                     rps_noise_overfit(count, (double)fitted);
+                     rps_noise_overfit(count, noise[s].fitted);
         }
     }
     return total * observed->degrees_of_freedom / (double)observed->width;

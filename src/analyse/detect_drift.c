@@ -207,7 +207,7 @@ static int walks(const struct rps_observed *observed, const struct rps_noise *no
                  const struct rps_noise *noise, const struct rps_segmentation *segmentation,
                  double by_phases)
 {
-    double width = (double)observed->width, by_walks = 0;
+    double width = 0, by_walks = 0;
 
     if (observed->count * observed->width > CELLS_MAX)
         return 0;
@@ -215,12 +215,15 @@ static int walks(const struct rps_observed *observed, const struct rps_noise *no
         double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none[s].raw;
         double least = INFINITY;
 
-        for (double ratio = 1; ratio > RATIO_MIN && none[s].raw > 0; ratio /= RATIO_STEP) {
+        if (!rps_noise_counts(&none[s], &noise[s]))
+            continue;
+        width++;
+        for (double ratio = 1; ratio > RATIO_MIN; ratio /= RATIO_STEP) {
             least = fmin(least, fit_walk(observed, s, ratio, 0, floor));
             if (noise[s].autocorrelation > CORRELATION_MIN)
                 least = fmin(least, fit_walk(observed, s, ratio, noise[s].autocorrelation, floor));
         }
-        by_walks += none[s].raw > 0 ? least : 0;
+        by_walks += least;
     }
     return by_walks < by_phases + PRICE_ANY +
                           (double)segmentation->free * (PRICE_PLACE + PRICE_LEVEL * width) +
@@ -230,7 +233,6 @@ static int walks(const struct rps_observed *observed, const struct rps_noise *no
 int rps_noise_drifts(const struct rps_observed *observed, const struct rps_noise *none,
                      const struct rps_noise *noise, const struct rps_segmentation *segmentation)
 {
-    double fitted = (double)(segmentation->count + segmentation->sloped_count);
     double by_means = 0, by_phases = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
@@ -238,9 +240,9 @@ int rps_noise_drifts(const struct rps_observed *observed, const struct rps_noise
         /* The floor is added to the variance. If the floor were a lower limit of the mean square,
          * jumps between quiet levels would be hidden. */
         double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none[s].raw;
-        double count = none[s].count, variance;
+        double count = none[s].count, fitted = noise[s].fitted, variance;
 
-        if (!(none[s].raw > 0))
+        if (!rps_noise_counts(&none[s], &noise[s]))
             continue;
         for (size_t b = 0; b < observed->block_count; b++)
             add_block(observed, &observed->block[b], s,

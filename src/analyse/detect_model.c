@@ -94,8 +94,7 @@ static double recurring_criterion(const struct finding *f, const struct rps_mode
         if ((double)k < labels)
             penalty += rps_choose_penalty(observed, k) - place;
     }
-    return rps_noise_fit(observed, f->none, model->noise, model->segmentation.count) +
-           dof * (segments - labels) + penalty;
+    return rps_noise_fit(observed, f->none, model->noise) + dof * (segments - labels) + penalty;
 }
 
 /* Return the neighbour that segment k is closest to: -1 or 1. Return 0 if more than a third of the

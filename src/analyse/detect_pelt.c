@@ -277,9 +277,8 @@ static double find_criterion(const struct choosing *choosing,
 
     for (size_t k = 1; k <= segmentation->free; k++)
         changes += rps_choose_penalty(observed, k);
-    return rps_noise_fit(observed, choosing->none, choosing->present,
-                         segmentation->count + segmentation->sloped_count) +
-           changes + penalties.slope * (double)segmentation->sloped_count;
+    return rps_noise_fit(observed, choosing->none, choosing->present) + changes +
+           penalties.slope * (double)segmentation->sloped_count;
 }
 
 /* Compute the criterion of a segmentation. If it is the lowest so far, store the choice and return

@@ -76,6 +76,8 @@ void rps_segmentation_shorten(struct rps_segmentation *segmentation, size_t coun
 /* Residuals of one signal in a segmentation. The parameter `noise` has one struct per signal. */
 struct rps_noise {
     double count;           /* number of seen values */
+    double fitted;          /* number of parameters that were fitted to seen values: of a signal
+                               that is only seen while the workload runs, not those of its sleep */
     double variance;        /* variance of the residuals, not below the signal's floor */
     double raw;             /* variance of the residuals, even if it is below the signal's floor */
     double autocorrelation; /* autocorrelation of neighbours within segments, 0 ... 0.9999 */
@@ -87,11 +89,14 @@ struct rps_noise {
 void rps_noise_measure(const struct rps_observed *observed,
                        const struct rps_segmentation *segmentation, struct rps_noise *noise);
 
+/* Return 1 if a signal varies and has more values than parameters. Any segmentation fits other
+ * signals. `none` is the noise of the segmentation without changes. */
+int rps_noise_counts(const struct rps_noise *none, const struct rps_noise *noise);
+
 /* Return twice the negative log-likelihood of autoregressive innovations, minus the value of a
- * segmentation without changes. The result is scaled to the number of independent signals. `fitted`
- * is the number of parameters that were fitted to each signal. */
+ * segmentation without changes. The result is scaled to the number of independent signals. */
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
-                     const struct rps_noise *noise, size_t fitted);
+                     const struct rps_noise *noise);
 
 /* Return the variance of one signal's innovations under first-order autoregression with correlation
  * `a`. No floor is applied. */

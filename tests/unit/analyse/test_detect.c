@@ -800,6 +800,28 @@ static void rarely_seen_signal(void **state)
     rps_signals_free(&signals);
 }
 
+/* A program works three times for half a second, after pauses. A signal that is seen in seven
+ * periods does not hide the six phases. */
+static void rare_signals_forbid_nothing(void **state)
+{
+    static const size_t first[] = {0, 21, 26, 45, 51, 70};
+    struct rps_signals signals = series_make(75, 2);
+    struct rps_phases phases;
+    uint64_t noise = 1;
+
+    (void)state;
+    for (size_t i = 0, k = 0; i < signals.count; i++) {
+        k += k < 5 && i == first[k + 1];
+        signals.value[i] = 6. * (double)(k % 2) + .3 * series_normal(&noise);
+        signals.value[signals.count + i] = i % 11 == 4 ? series_normal(&noise) : NAN;
+    }
+    phases = detect(&signals);
+    assert_int_equal(phases.count, 6);
+    for (size_t k = 0; k < 6; k++)
+        assert_int_equal(phases.phase[k].first, first[k]);
+    rps_signals_free(&signals);
+}
+
 /* A noise floor hides small boundaries too. */
 static void noise_floor_hides(void **state)
 {
@@ -1067,6 +1089,7 @@ int main(void)
         cmocka_unit_test(many_signals),
         cmocka_unit_test(resolution_hides),
         cmocka_unit_test(rarely_seen_signal),
+        cmocka_unit_test(rare_signals_forbid_nothing),
         cmocka_unit_test(noise_floor_hides),
         cmocka_unit_test(noise_floor_by_itself),
         cmocka_unit_test(period_of_both),
