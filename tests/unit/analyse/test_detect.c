@@ -813,7 +813,7 @@ static void rare_signals_forbid_nothing(void **state)
     for (size_t i = 0, k = 0; i < signals.count; i++) {
         k += k < 5 && i == first[k + 1];
         signals.value[i] = 6. * (double)(k % 2) + .3 * series_normal(&noise);
-        signals.value[signals.count + i] = i % 11 == 4 ? series_normal(&noise) : NAN;
+        signals.value[signals.count + i] = i == first[k] || i == 74 ? series_normal(&noise) : NAN;
     }
     phases = detect(&signals);
     assert_int_equal(phases.count, 6);
