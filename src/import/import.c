@@ -1,7 +1,6 @@
 /* The import of a file: finds the format, reads the file twice, and makes the run.
  *
- * The store is opened after the whole file has been checked. A later failure, such as a full disk,
- * removes the run. */
+ * The store is opened after the whole file is checked. A later failure removes the run. */
 #include "rpistat/import.h"
 
 #include <errno.h>
@@ -24,8 +23,6 @@
 
 #define ROW(object, name, help) &rps_import_##object,
 static const struct rps_import_format *const formats[] = {RPS_IMPORT_FORMATS(ROW)};
-
-#define FORMAT_COUNT RPS_COUNT(formats)
 
 /* Return 1 for a header such as "run,cpu,...", also with another separator. */
 static int is_export(const char *head)
@@ -60,11 +57,10 @@ static const struct {
     {"\xfe\xff", "", "in UTF-16; save it as UTF-8"},
 };
 
-/* Return a description of a file that cannot be imported directly, with a remedy; NULL: another
- * file. */
+/* Return a description of a file that cannot be imported directly, with a remedy, or NULL. */
 static const char *describe_unsupported(const struct rps_import_builder *builder)
 {
-    const char *head = rps_import_head(builder), *row = rps_import_first_row(head);
+    const char *head = rps_csv_rows_head(builder->rows), *row = rps_import_first_row(head);
     const size_t length = strcspn(row, "\n");
 
     for (size_t i = 0; i < RPS_COUNT(unsupported); i++) {
@@ -81,12 +77,12 @@ static const char *describe_unsupported(const struct rps_import_builder *builder
 static int choose_format(struct rps_import_builder *builder, const char *name,
                          const struct rps_import_format **ret, struct rps_error *err)
 {
-    const char *head = rps_import_head(builder),
+    const char *head = rps_csv_rows_head(builder->rows),
                *other = name ? NULL : describe_unsupported(builder);
     char names[256] = "", *const * cell;
     size_t count;
 
-    for (size_t i = 0; i < FORMAT_COUNT && !other; i++) {
+    for (size_t i = 0; i < RPS_COUNT(formats) && !other; i++) {
         *ret = formats[i];
         if (name ? strcmp(name, formats[i]->name) == 0 : formats[i]->recognises(head))
             return 0;
@@ -327,16 +323,6 @@ static int write_imported_run(struct rps_import_builder *builder,
     return result;
 }
 
-/* Return the maximum number of intervals of a CPU. */
-static uint64_t count_intervals(const struct rps_import_builder *builder)
-{
-    uint64_t most = 0;
-
-    for (size_t i = 0; i < builder->track_count; i++)
-        most = builder->track[i].periods > most ? builder->track[i].periods : most;
-    return most;
-}
-
 int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
                     const struct rps_import_format **ret, struct rps_error *err)
 {
@@ -422,6 +408,7 @@ static int import_run(const struct source *source, const char *store_path,
     const struct rps_import_format *format = NULL;
     struct rps_import_builder *builder = open_run(source, 0, options);
     int result = rps_import_look(builder, options, &format, err);
+    uint64_t intervals = 0; /* number of intervals of the CPU with most of them */
 
     if (result == 0) {
         describe_run(builder, format, source->changed_ns, options);
@@ -432,7 +419,10 @@ static int import_run(const struct source *source, const char *store_path,
         ret->run_id = builder->run.run_id;
         ret->periods_each = builder->plan->set_count;
         ret->format = format->name;
-        ret->intervals += count_intervals(builder);
+        for (size_t i = 0; i < builder->track_count; i++)
+            intervals =
+                builder->track[i].periods > intervals ? builder->track[i].periods : intervals;
+        ret->intervals += intervals;
     }
     rps_import_close(builder);
     return result;
@@ -467,20 +457,11 @@ int rps_import_file(const char *path, const char *store_path,
     return result;
 }
 
-int rps_import_read_signals(struct rps_import_builder *builder, struct rps_arena *arena,
-                            const struct rps_import_options *options, struct rps_csv_signals *ret,
-                            struct rps_error *err)
-{
-    const struct rps_import_format *format;
-    int result = rps_import_look(builder, options, &format, err);
-
-    return result == 0 ? rps_import_take_signals(builder, arena, options, ret, err) : result;
-}
-
 int rps_import_signals_read(struct rps_arena *arena, const char *path,
                             const struct rps_import_options *options, struct rps_csv_signals *ret,
                             struct rps_error *err)
 {
+    const struct rps_import_format *format;
     struct rps_import_builder *builder;
     struct source source;
     int result = open_source(&source, path, err);
@@ -488,7 +469,9 @@ int rps_import_signals_read(struct rps_arena *arena, const char *path,
     if (result < 0)
         return result;
     builder = open_run(&source, 1, options);
-    result = rps_import_read_signals(builder, arena, options, ret, err);
+    result = rps_import_look(builder, options, &format, err);
+    if (result == 0)
+        result = rps_import_take_signals(builder, arena, options, ret, err);
     rps_import_close(builder);
     fclose(source.file);
     return result;

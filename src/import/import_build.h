@@ -37,11 +37,6 @@ struct rps_import_column {
 int rps_import_column(struct rps_import_builder *builder, const struct rps_import_column *column,
                       int *ret, struct rps_error *err);
 
-/* Record that, according to the file, the column cannot be counted. If the column has no values at
- * all, the plan has an event in the state "unsupported". */
-int rps_import_unsupported(struct rps_import_builder *builder,
-                           const struct rps_import_column *column, struct rps_error *err);
-
 /* Return the run. Before the first period, the reader may fill in data of the file: command,
  * start_realtime_ns, host, cpu_model, ... */
 struct rps_run *rps_import_run(struct rps_import_builder *builder);
@@ -81,9 +76,6 @@ int rps_import_cells(struct rps_import_builder *builder, char separator, size_t 
  * For example, convert seconds to ns. `mark` is the decimal mark. Returns 1, or 0 if the text is
  * not such a number. Digits below 1 are cut off. */
 int rps_import_decimal(const char *text, char mark, int64_t unit, int64_t *ret);
-
-/* Return the beginning of the file, as passed to the function recognises() of a format. */
-const char *rps_import_head(const struct rps_import_builder *builder);
 
 /* A format: a const row in a file of its own, listed in RPS_IMPORT_FORMATS. */
 struct rps_import_format {

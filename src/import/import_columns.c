@@ -63,16 +63,6 @@ int rps_import_column(struct rps_import_builder *builder, const struct rps_impor
     return add_column(builder, column, ret, err);
 }
 
-int rps_import_unsupported(struct rps_import_builder *builder,
-                           const struct rps_import_column *column, struct rps_error *err)
-{
-    int number, result = rps_import_column(builder, column, &number, err);
-
-    if (result == 0)
-        builder->column[number].is_unsupported = 1;
-    return result;
-}
-
 /* --- gauges ----------------------------------------------------------------------------------- */
 
 uint64_t rps_import_gauge_count(const struct rps_import_known_column *column, double value,

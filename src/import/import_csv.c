@@ -394,8 +394,8 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
     reading.taken = rps_arena_get(builder->arena, (size_t)builder->columns_max, 1);
     result = rps_import_find_out(&reading, err);
     rps_import_perf_start(builder);
-    rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
-    rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,
+    rps_import_comment(rps_csv_rows_head(builder->rows), "host: ", run->host, sizeof(run->host));
+    rps_import_comment(rps_csv_rows_head(builder->rows), "processor: ", run->cpu_model,
                        sizeof(run->cpu_model));
     if (result == 0)
         result = check_cpus(&reading, err);

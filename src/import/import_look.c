@@ -140,8 +140,7 @@ static int read_map(struct rps_import_reading *reading, struct rps_error *err)
 
 /* --- detection -------------------------------------------------------------------------------- */
 
-/* Record the unit of a number. If values have different units of the same quantity, such as kB and
- * MB, the values are scaled. */
+/* Record the unit of a number. Values with different units of one quantity (kB, MB) are scaled. */
 static void look_at_unit(struct rps_import_table_column *column, const char *unit)
 {
     const char *base, *before;
@@ -214,11 +213,10 @@ static void look_at_cell(struct rps_import_reading *reading, struct rps_import_t
         column->varies = strcmp(column->first, cell) != 0;
 }
 
-/* Read the comment before the first row. The comment is the header if it has as many cells as the
- * row, as in sadf -d. */
+/* Read the comment before the first row. If it has as many cells as the row, it is the header. */
 static void read_comment(struct rps_import_reading *reading)
 {
-    const char *head = rps_import_head(reading->builder), *row = rps_import_first_row(head);
+    const char *head = rps_csv_rows_head(reading->builder->rows), *row = rps_import_first_row(head);
     char text[RPS_CSV_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
     struct rps_import_table *table = reading->table[0];
     const char *comment;
@@ -241,7 +239,7 @@ static void read_comment(struct rps_import_reading *reading)
 /* Read vmstat's names of groups above the names of columns. The groups become panels. */
 static void read_groups(struct rps_import_reading *reading)
 {
-    const char *line = rps_import_first_row(rps_import_head(reading->builder)), *header;
+    const char *line = rps_import_first_row(rps_csv_rows_head(reading->builder->rows)), *header;
     struct rps_import_table *table = reading->table[0];
     size_t length = strcspn(line, "\n"), at = 0;
 
@@ -588,7 +586,7 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
 {
     struct rps_import_builder *builder = reading->builder;
     const struct rps_import_table *table = reading->table[0];
-    int64_t day_ns = rps_import_day(rps_import_head(builder)), time_of_day_ns = -1;
+    int64_t day_ns = rps_import_day(rps_csv_rows_head(builder->rows)), time_of_day_ns = -1;
     int is_moment = table->time < 0 || table->format.is_moment;
     int has_day = (double)first_ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S;
 
@@ -690,8 +688,7 @@ static int look_at_times(struct rps_import_reading *reading, struct rps_error *e
     return 0;
 }
 
-/* Print a note about the first output of vmstat and iostat, because it covers another time range
- * than later rows. */
+/* Print a note about the first output of vmstat and iostat, which covers an earlier time range. */
 static void note_first_row(const struct rps_import_reading *reading)
 {
     int is_theirs = 0;
@@ -760,7 +757,7 @@ static int choose_columns(struct rps_import_reading *reading, struct rps_error *
 static int check_separator(const struct rps_import_reading *reading, struct rps_error *err)
 {
     const struct rps_import_table *table = reading->table[0];
-    const char *row = rps_import_first_row(rps_import_head(reading->builder));
+    const char *row = rps_import_first_row(rps_csv_rows_head(reading->builder->rows));
     size_t at = strcspn(row, "~^:#!&@/\\*+$%=_\n");
 
     if (reading->table_count > 1 || table->count > 1 || table->column[0].numbers > 0 ||
@@ -775,7 +772,7 @@ static int check_separator(const struct rps_import_reading *reading, struct rps_
 
 int rps_import_find_out(struct rps_import_reading *reading, struct rps_error *err)
 {
-    const char *head = rps_import_head(reading->builder);
+    const char *head = rps_csv_rows_head(reading->builder->rows);
     int result;
 
     reading->separator = reading->options->separator;
@@ -783,8 +780,7 @@ int rps_import_find_out(struct rps_import_reading *reading, struct rps_error *er
     reading->times.changed_ns = reading->builder->changed_ns;
     if (!reading->separator && is_fixed_width(head)) {
         reading->separator = ' ';
-        head += strcspn(head, "\n"); /* skip the first line, because it may contain a version
-                                        number */
+        head += strcspn(head, "\n"); /* skip the line that may contain a version number */
     }
     rps_csv_guess(head, strlen(head), &reading->separator, &reading->times.decimal);
     result = look_at_columns(reading, err);

@@ -3,8 +3,7 @@
  * A row usually covers the time since the previous row. If the distance to the previous row is much
  * longer than usual, the row covers only the row's own interval. Otherwise one row after a night
  * without records would outweigh the day before. If the time of a row is not later than that of the
- * last row, the row follows a gap of unknown length. The row's length is then assumed to be one
- * interval. */
+ * last row, the row follows a gap of unknown length. Its length is then one interval. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -63,12 +63,10 @@ struct rps_import_builder {
     struct rps_plan *plan; /* plan of the run; owned */
     int column_count, next_column;
     struct rps_import_known_column *column;
-    const struct rps_import_known_column
-        *clock;             /* column of the clock event; NULL: there is none, or this is the
-                               first pass */
-    double seconds;         /* length of all periods together */
-    uint64_t periods;       /* number of rows in the store */
-    int64_t end_ns;         /* end of the last period */
+    const struct rps_import_known_column *clock; /* clock event; NULL: none, or the first pass */
+    double seconds;                              /* length of all periods together */
+    uint64_t periods;                            /* number of rows in the store */
+    int64_t end_ns;                              /* end of the last period */
     const char *time_name;  /* "Zeit=time" or "t=time:s" for exports; NULL: unknown */
     int64_t time_of_day_ns; /* time of day of the run's start; -1: unknown, or the date is known */
 
@@ -85,8 +83,7 @@ struct rps_import_builder {
     /* State of the current period. */
     struct rps_import_track *current; /* CPU of the period; NULL: no period */
     int64_t start_ns, length_ns;
-    int is_broken, has_gap; /* 1: the period follows a gap; is_broken may be set before the
-                               period begins */
+    int is_broken, has_gap; /* 1: after a gap; is_broken: also before the period */
     struct rps_import_cell {
         int is_there;
         long double value;
@@ -108,10 +105,6 @@ void rps_import_collect(struct rps_import_builder *builder);
 
 /* Copy the signals into the arena. RPS_USAGE: the options name an unknown column. */
 int rps_import_take_signals(struct rps_import_builder *builder, struct rps_arena *arena,
-                            const struct rps_import_options *options, struct rps_csv_signals *ret,
-                            struct rps_error *err);
-/* Copy the whole file's signals into the arena. RPS_USAGE: the options name an unknown column. */
-int rps_import_read_signals(struct rps_import_builder *builder, struct rps_arena *arena,
                             const struct rps_import_options *options, struct rps_csv_signals *ret,
                             struct rps_error *err);
 void rps_import_free_signals(struct rps_import_signals *signals);

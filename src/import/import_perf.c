@@ -53,8 +53,7 @@ struct reader {
     unsigned untimed;             /* number of lines without a time */
     int64_t start_ns, end_ns;     /* start and end of the current interval */
     int64_t base_ns;              /* end of the file's previous run; only to find phases */
-    size_t events, events_before; /* number of event lines in this interval; number of event
-                                     lines in the previous interval */
+    size_t events, events_before; /* number of event lines in this and in the previous interval */
     size_t value_count;
     struct value *value; /* values of the interval; owned */
     size_t track_count, next_track;
@@ -323,8 +322,12 @@ static int add_event(struct reader *reader, int32_t cpu, const struct line *line
              unit ? unit->suffix : "");
     if (parse_times(reader, line, &value, &percent, err) < 0)
         return RPS_FAILED;
-    if (strcmp(line->value, "<not supported>") == 0)
-        return rps_import_unsupported(reader->builder, &column, err);
+    if (strcmp(line->value, "<not supported>") == 0) {
+        if (rps_import_column(reader->builder, &column, &value.column, err) < 0)
+            return RPS_FAILED;
+        reader->builder->column[value.column].is_unsupported = 1;
+        return 0;
+    }
     if (strcmp(line->value, "<not counted>") == 0) {
         /* 100 % of a time of 0 means that the event was never enabled, since the workload did not
          * run. The count is a true 0. Otherwise the event was never on a counter */
@@ -409,7 +412,8 @@ void rps_import_perf_start(struct rps_import_builder *builder)
     char text[64];
     int64_t start_s;
 
-    if (!rps_import_comment(rps_import_head(builder), "# started on ", text, sizeof(text)) ||
+    if (!rps_import_comment(rps_csv_rows_head(builder->rows), "# started on ", text,
+                            sizeof(text)) ||
         !strptime(text, "%a %b %d %H:%M:%S %Y", &tm))
         return;
     start_s = mktime(&tm);
@@ -480,8 +484,7 @@ static int is_of_thread(char *const *cell, size_t count)
            !is_value(cell[3]) && is_letter_first(cell[4]);
 }
 
-/* Read the event, whose name may contain the separator between slashes. Returns the index of the
- * next cell. */
+/* Read the event, whose name may contain the separator between slashes. Returns the next index. */
 static size_t join_event(struct reader *reader, char *const *cell, size_t count, size_t first)
 {
     size_t length = 0, slashes = 0, end = first;
@@ -626,7 +629,7 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
     int result;
 
     (void)options;
-    reader.separator = rps_import_separator(rps_import_first_row(rps_import_head(builder)));
+    reader.separator = rps_import_separator(rps_import_first_row(rps_csv_rows_head(builder->rows)));
     rps_import_perf_start(builder);
     while ((result = rps_import_cells(builder, reader.separator, 0, &cell, &count, err)) > 0) {
         if ((result = read_row(&reader, cell, count, err)) < 0)

@@ -357,10 +357,8 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
     reading->stamp = NULL;
     reading->section = 1;
     reading->footers[0] = '\0'; /* rows of a key "Total" are not left out */
-    reading->times.last_ns = 0;
-    reading->times.year = 0;
-    reading->times.hour = 0;
-    reading->times.twice = 0;
+    reading->times = (struct rps_import_times){.decimal = reading->times.decimal,
+                                               .changed_ns = reading->times.changed_ns};
     reading->is_restart = 0;
     reading->bad_cells = reading->bad_rows = 0;
     return rps_import_rewind(reading->builder, err);

@@ -44,8 +44,7 @@ struct rps_time_stats {
     int has_offset;   /* 1: a cell has its own offset from UTC */
     int is_tolerant;  /* 1: --skip-bad is given, so up to half of the cells may be bad */
     int first;        /* hours of the first time */
-    struct rps_time_order order[2]; /* order if the day comes first; order if the
-                                                   month comes first */
+    struct rps_time_order order[2]; /* with the day first; with the month first */
 };
 
 struct rps_import_table_column {
@@ -92,8 +91,7 @@ struct rps_import_entity {
     int *column;      /* for each column of the table: the column of the builder */
     size_t track_count;
     struct rps_import_total *total; /* for each CPU, one element per column of the table */
-    uint64_t interval; /* number of the latest interval that has a row of this process or
-                           device; 0: none */
+    uint64_t interval;              /* number of the latest interval with such a row; 0: none */
 };
 
 /* A table of the file, which begins with its header. */

@@ -31,11 +31,6 @@ void rps_import_note(const struct rps_import_builder *builder, const char *forma
     builder->note(sentence);
 }
 
-const char *rps_import_head(const struct rps_import_builder *builder)
-{
-    return rps_csv_rows_head(builder->rows);
-}
-
 int rps_import_rewind(struct rps_import_builder *builder, struct rps_error *err)
 {
     if (fseeko(builder->file, builder->part_at, SEEK_SET) != 0)

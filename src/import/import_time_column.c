@@ -77,8 +77,7 @@ void rps_time_look(struct rps_time_stats *stats, const char *cell)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* Return 1 if the name is in the list, or begins with a name in the list and no letter follows it:
- * "Elapsed (ms)". */
+/* Return 1 if the name begins with a word of the list: "Elapsed (ms)" begins with "elapsed". */
 static int is_in(const char *name, const char *const *list)
 {
     for (; *list; list++) {

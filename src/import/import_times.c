@@ -345,8 +345,7 @@ static int find_local(struct rps_import_times *times, const struct rps_moment *m
 }
 
 /* Return the latest year in which the date is not after the file's last change. If the column has a
- * February 29, this day exists in the year. For rows after the first row, the year increases at New
- * Year. */
+ * February 29, this day exists in the year. At New Year, the year increases. */
 static int find_year(struct rps_import_times *times, const struct rps_time *time, int has_leap_day)
 {
     int64_t changed_s = times->changed_ns / RPS_NS_PER_S, last_day;
@@ -437,8 +436,7 @@ static int read_pattern(const char *pattern, const char *cell, struct rps_time *
     return is_day(ret->year, ret->month, ret->day);
 }
 
-/* Convert days since 1970-01-01, in the zone or in UTC, to a time, rounded to ms. The fraction is
- * the time of day. */
+/* Convert days since 1970-01-01, in the zone or in UTC, to a time, rounded to ms. */
 static int read_days(double days, int is_utc, struct rps_time *ret)
 {
     int64_t ms = llround(days * DAY_S * 1000);
@@ -595,8 +593,7 @@ int64_t rps_import_day(const char *head)
     int64_t day_ns;
 
     snprintf(line, sizeof(line), "%.*s", (int)strcspn(head, "\r\n"), head);
-    rest = strncmp(head, "Linux ", 6) == 0 ? strchr(line, ')') : NULL; /* after the kernel's version
-                                                                           and the host */
+    rest = strncmp(head, "Linux ", 6) == 0 ? strchr(line, ')') : NULL; /* after the host */
     while ((word = strsep(&rest, " \t"))) {
         if (rps_time_read(word, &time) > 0 && time.kind == RPS_TIME_DATE && time.year > 0 &&
             !time.is_ambiguous && convert(&times, &(struct rps_time_format){0}, &time, &day_ns))

@@ -33,8 +33,7 @@ struct rps_time {
     int is_ambiguous, is_day_first, is_month_first; /* properties of a date such as 05/11/2026 */
     int64_t ns;                                     /* time since midnight, or elapsed time */
     int64_t short_ns;                /* value of `ns` if a two-part time is minutes and seconds */
-    int fields, first, first_digits; /* number of parts of 1:02:03; its first part, and that
-                                        part's digits */
+    int fields, first, first_digits; /* of 1:02:03: parts, first part, its digits */
     int has_offset, offset_s;
 };
 

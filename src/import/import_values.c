@@ -154,8 +154,7 @@ double rps_value_scale(const char *unit, const char **ret_base)
     size_t length, count = RPS_COUNT(bases);
     double factor = read_prefix(unit, &length);
 
-    for (size_t i = 0; i < 2 * count; i++) { /* try the whole unit first, then the unit without
-                                                its prefix */
+    for (size_t i = 0; i < 2 * count; i++) { /* first with the prefix, then without */
         const char *base = bases[i % count], *rest = i < count ? unit : unit + length;
 
         if (strcmp(rest, base) == 0 && (*base || (i >= count && factor > 1))) {

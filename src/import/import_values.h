@@ -5,8 +5,7 @@
 #include <stdint.h>
 
 /* Parse a cell. Returns 1 and the number, 0 for a missing value, or -1 for a word. Numbers may be
- * written as 1'234.5 or 12,34,567, or with a decimal comma as 1.234,5. A number that is not finite
- * becomes NaN. */
+ * written as 1'234.5 or 12,34,567, or with a decimal comma as 1.234,5. An infinity becomes NaN. */
 int rps_value_read(const char *cell, size_t length, char decimal, double *ret);
 
 /* Parse a number followed by a unit: "35 %", "2.4GiB", "12K". *ret_unit points to the unit in the

@@ -54,6 +54,7 @@ static void detect(const struct rps_csv_signals *table)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct rps_import_options options = {.skip_bad = size % 2};
+    const struct rps_import_format *format;
     struct rps_import_builder *builder;
     struct rps_arena *arena;
     struct rps_csv_signals table;
@@ -64,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     arena = rps_arena_new();
     builder = rps_import_open(in, "fuzz.csv", 1, NULL);
-    if (rps_import_read_signals(builder, arena, &options, &table, &err) == 0) {
+    if (rps_import_look(builder, &options, &format, &err) == 0 &&
+        rps_import_take_signals(builder, arena, &options, &table, &err) == 0) {
         if (table.signals.count >= 4 &&
             table.signals.count * table.signals.signal_count <= VALUES_MAX)
             detect(&table);

@@ -26,6 +26,7 @@ static int read_bytes(const char *text, size_t size, const struct rps_import_opt
                       struct rps_csv_signals *ret, struct rps_error *err)
 {
     FILE *in = fmemopen((void *)text, size, "r");
+    const struct rps_import_format *format;
     struct rps_import_builder *builder;
     int result;
 
@@ -33,7 +34,9 @@ static int read_bytes(const char *text, size_t size, const struct rps_import_opt
     memset(ret, 0, sizeof(*ret));
     noted[0] = '\0';
     builder = rps_import_open(in, "t.csv", 1, note);
-    result = rps_import_read_signals(builder, arena, options, ret, err);
+    result = rps_import_look(builder, options, &format, err);
+    if (result == 0)
+        result = rps_import_take_signals(builder, arena, options, ret, err);
     rps_import_close(builder);
     fclose(in);
     return result;
