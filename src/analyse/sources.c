@@ -46,8 +46,10 @@
 /* If CPU use, in percent, is below this, the workload is treated as idle. */
 #define USE_NONE 0.1
 
-/* If the mean CPU use of a phase, in percent, is below this, the phase is idle. */
-#define USE_IDLE 2
+/* If the mean CPU use of a phase, in percent, is below this, the phase is idle. The mean is that of
+ * transformed values, nearly the geometric mean. With 2 instead of .5, a phase with a short job
+ * every 250 ms was partly idle. */
+#define USE_IDLE .5
 
 /* Maximum number of differences from which noise is estimated. */
 #define DIFFERENCES_MAX 8192
