@@ -253,6 +253,7 @@ static void test_sleep(void **state)
     assert_true(isnan(value_of(&collected, "rate", 15)));
     near(value_of(&collected, RPS_COLLECT_CPU_USE, 3), log1p(100 / 0.1));
     near(value_of(&collected, RPS_COLLECT_CPU_USE, 15), 0);
+    near(collected.signals.idle, log1p(0.5 / 0.1)); /* .5 % of a CPU */
     assert_true(isnan(value_of(&collected, "cpt", 15)));
     assert_true(isnan(value_of(&collected, "share", 15)));
     rps_collected_free(&collected);
