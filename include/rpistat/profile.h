@@ -119,7 +119,7 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * most other classes", "no difference beyond chance", or "" if nothing can be compared. Without
  * `room`, a difference from the class before follows. Numbers are in the thread's locale. Return
  * ret. */
-#define RPS_PROFILE_WORDS_SIZE 1024
+#define RPS_PROFILE_WORDS_SIZE 1536
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
 

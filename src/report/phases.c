@@ -626,26 +626,25 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
 {
     const struct rps_profile *profile = output->profile;
     struct rps_block *block;
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[RPS_SHARE_TEXT_SIZE] = "",
-                                                                     text[2048];
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
     int has_unnamed = 0, has_jit = 0, has_block = 0;
 
     if (profile->label_count < 2)
         return;
     block = rps_document_block(document, NULL, NULL, 0);
     rps_block_title(block, "Each class compared with the whole %s:", output->run ? "run" : "table");
-    for (int l = 0; l < profile->label_count; l++) {
-        rps_profile_words(words, profile, l, 0);
-        if (output->shares)
-            code_text(code, sizeof(code), output, l);
-        if (profile->label[l].code[0] && rps_share_is_none(code))
-            code[0] = '\0';
+    /* All places are written first, because words compare the places of classes. */
+    for (int l = 0; output->shares && l < profile->label_count; l++) {
+        char *code = profile->label[l].place;
+
+        code_text(code, sizeof(profile->label[l].place), output, l);
         has_unnamed |= rps_share_has_brackets(code);
         has_jit |= strstr(code, "in " RPS_SHARE_JIT) != NULL;
         has_block |= strstr(code, "+0x") != NULL;
-        rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
-                       rps_profile_join(text, sizeof(text), code, words));
     }
+    for (int l = 0; l < profile->label_count; l++)
+        rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
+                       rps_profile_words(words, profile, l, 0));
     if (has_unnamed)
         rps_block_wrap(block, 2, 5, RPS_SHARE_UNNAMED_NOTE);
     if (has_block)

@@ -383,8 +383,10 @@ static void test_twins(void **state)
     assert_string_equal(words_of(&made, 1), "in solve, no clear difference from C");
     assert_string_equal(words_of(&made, 2), "in solve, no clear difference from B");
     assert_string_equal(words_of(&made, 0), "similar to the whole run");
-    made.label[1].place[0] = made.label[2].place[0] = '\0'; /* The caller adds the place to the
-                                                               words. */
+    strcpy(made.label[2].place, "in solve, waited 2.0 s in lock");
+    assert_string_equal(words_of(&made, 1), "in solve");
+    assert_string_equal(words_of(&made, 2), "in solve, waited 2.0 s in lock");
+    made.label[1].place[0] = made.label[2].place[0] = '\0';
     assert_string_equal(words_of(&made, 1), "no clear difference from C");
     made.mean[1] = 3100;
     assert_string_equal(words_of(&made, 1), "3.1 x the rate of minor faults of the whole run");
