@@ -131,10 +131,6 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
  * metric that is not compared: even a change to zero would be within chance, or it is unknown. */
 double rps_profile_difference(const struct rps_profile *profile, size_t figure);
 
-/* Join the names from rps_share_group_text with the words of a label. The names are first, unless
- * they are the text for a label without distinctive names; this text is last. */
-char *rps_profile_join(char *ret, size_t size, const char *names, const char *words);
-
 /* Return the number of metrics that the words of a label mention; ret has their indices. */
 #define RPS_PROFILE_DIFFERENCES_MAX 3
 int rps_profile_reported(const struct rps_profile *profile, int label,

@@ -37,7 +37,7 @@
         .column = {"in_message", "", 1})                                                           \
     METRIC(IN_TIMER, "in_timer", "Asleep in timers", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
         "Threads that slept for a time that they had chosen, also in futex with a timeout.",       \
-        .column = {"in_timer", "", 1})      \
+        .column = {"in_timer", "", 1})                                                             \
     METRIC(IN_CHILD, "in_child", "Waiting for children", "threads", RPS_SYSTEM_GAUGE, "wchan",     \
         "Threads that waited for a process that they had started.", .column = {"in_child", "", 1}) \
     METRIC(IN_OTHER, "in_other", "Asleep otherwise", "threads", RPS_SYSTEM_GAUGE, "wchan",         \

@@ -23,7 +23,7 @@
  * counts once. */
 #define PRICE .1
 
-/* Price of a level of a run with samples: CLASS_PRICE per class, as a share of all differences. */
+/* Price of a level of a run with samples: CLASS_PRICE per class, as the same share. */
 #define CLASS_PRICE .015
 
 /* Limits for a finer level that folding of loops makes short: at most FINER_ROWS times the rows of

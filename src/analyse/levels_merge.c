@@ -21,6 +21,7 @@ struct merging {
     size_t *end;              /* end of the segment that begins at a leaf; 0: none does */
     size_t *begin;            /* start of the segment that ends before each leaf */
     double *cost;             /* cost of the segment that begins at each leaf */
+    uint8_t *is_idle;         /* 1 if the workload was idle in this segment */
     struct rps_moments3 *sum; /* scratch for moments */
     struct pair *heap;        /* pairs of segments, smallest increase of the cost first */
     size_t heap_count;
@@ -66,17 +67,18 @@ static double cost_of(struct merging *m, size_t from, size_t to)
     return rps_level_tree_cost(m->tree, m->sum);
 }
 
-static int is_idle(struct merging *m, size_t from, size_t to)
+/* Store the cost of the segment, and whether the workload was idle in it. */
+static void describe(struct merging *m, size_t from, size_t to)
 {
-    rps_level_tree_moments(m->tree, from, to, m->sum);
-    return rps_level_tree_is_idle(m->tree, m->sum);
+    m->cost[from] = cost_of(m, from, to);
+    m->is_idle[from] = (uint8_t)rps_level_tree_is_idle(m->tree, m->sum);
 }
 
 static void push_pair(struct merging *m, size_t left, size_t right)
 {
     const size_t end = m->end[right];
     const double increase = cost_of(m, left, end) - m->cost[left] - m->cost[right];
-    const int is_change = is_idle(m, left, right) != is_idle(m, right, end);
+    const int is_change = m->is_idle[left] != m->is_idle[right];
 
     push(m,
          (struct pair){increase * (is_change && increase > 0 ? IDLE_TIMES : 1), left, right, end});
@@ -96,7 +98,7 @@ static void merge_pairs(struct merging *m)
         m->end[pair.left] = pair.end;
         m->end[pair.right] = 0;
         m->begin[pair.end] = pair.left;
-        m->cost[pair.left] = cost_of(m, pair.left, pair.end);
+        describe(m, pair.left, pair.end);
         if (!rps_level_tree_begins_run(m->tree, pair.left))
             push_pair(m, m->begin[pair.left], pair.left);
         if (pair.end < count && !rps_level_tree_begins_run(m->tree, pair.end))
@@ -114,7 +116,7 @@ static void merge_all(struct merging *m)
         m->tree->rank[k] = 1; /* this rank changes, except for the first leaf of a run */
         m->end[k] = k + 1;
         m->begin[k + 1] = k;
-        m->cost[k] = cost_of(m, k, k + 1);
+        describe(m, k, k + 1);
         once -= m->cost[k];
     }
     for (size_t k = 1; k < count; k++) {
@@ -138,6 +140,7 @@ void rps_level_tree_merge(struct rps_level_tree *tree)
         .end = rps_arena_get(scratch, count + 1, sizeof(*m.end)),
         .begin = rps_arena_get(scratch, count + 1, sizeof(*m.begin)),
         .cost = rps_arena_get(scratch, count + 1, sizeof(*m.cost)),
+        .is_idle = rps_arena_get(scratch, count + 1, 1),
         .sum = rps_arena_get(scratch, tree->width, sizeof(*m.sum)),
         /* room for two new pairs per merge */
         .heap = rps_arena_get(scratch, 4 * count + 4, sizeof(*m.heap)),

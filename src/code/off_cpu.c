@@ -273,7 +273,7 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
 }
 
 /* Return 1 if a stack waits for a child process or for the end of a thread. */
-static int is_of_child(const struct moving *moving, size_t stack)
+static int waits_for_end(const struct moving *moving, size_t stack)
 {
     size_t at = find_reason(moving, stack);
 
@@ -298,7 +298,7 @@ static struct rps_off_cpu leave_children(struct rps_arena *arena, const struct r
     left.time = rps_arena_get(arena, code->stack_count, sizeof(*left.time));
     left.waited = rps_arena_get(arena, code->stack_count, sizeof(*left.waited));
     for (size_t s = 0; s < code->stack_count; s++) {
-        uint64_t us = of->waited[s] > 0 && is_of_child(&moving, s) ? of->waited[s] : 0;
+        uint64_t us = of->waited[s] > 0 && waits_for_end(&moving, s) ? of->waited[s] : 0;
 
         left.waited[s] = of->waited[s] - us;
         left.time[s] = of->time[s] - us;

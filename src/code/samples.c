@@ -130,6 +130,7 @@ static void see_process(struct owners *owners, size_t group, int64_t task)
 
 /* Add a count to its program and to its control group. If control groups are unknown, the
  * task_count of their `owners` is 0. */
+/* `group`: in the part of mark_edges(). */
 static int add_owner(void *context, size_t group, int64_t id, struct rps_code_weight of,
                      struct rps_error *err)
 {
@@ -137,43 +138,47 @@ static int add_owner(void *context, size_t group, int64_t id, struct rps_code_we
 
     (void)err;
     for (int i = 0; i < 2 && (uint64_t)id < owners[i].task_count; i++) {
-        const size_t all = owners[i].group_count;
+        const size_t all = owners[i].group_count, own = group % all;
 
-        owners[i].seen[group * owners[i].count + (size_t)owners[i].of[id]] += of.weight;
+        owners[i].seen[own * owners[i].count + (size_t)owners[i].of[id]] += of.weight;
         owners[i].seen[all * owners[i].count + (size_t)owners[i].of[id]] += of.weight;
         see_process(&owners[i], all, id);
+        if (group == own)
+            see_process(&owners[i], own, id);
     }
     return 0;
 }
 
-static int add_process(void *context, size_t group, int64_t id, struct rps_code_weight of,
-                       struct rps_error *err)
+/* Return 1 if segment i of the part and the next one are neighbours in different groups. */
+static int is_boundary(const struct rps_run_part *part, size_t i)
 {
-    struct owners *owners = context;
+    const struct rps_run_stretch *of = &part->stretch[i];
 
-    (void)of;
-    (void)err;
-    for (int i = 0; i < 2 && (uint64_t)id < owners[i].task_count; i++)
-        see_process(&owners[i], group, id);
-    return 0;
+    return i + 1 < part->count && of->last + 1 == of[1].first && of->group != of[1].group;
 }
 
-/* Return the part without the periods at the boundary of two groups. A boundary is inside a period,
- * so a process that has samples only there may belong to the other group. */
-static struct rps_run_part leave_out_edges(struct rps_arena *arena, const struct rps_run_part *part)
+/* Return the part with the periods at boundaries as separate segments, whose groups are higher by
+ * group_count. A boundary is inside a period, so a process that has samples only there may belong
+ * to the other group. */
+static struct rps_run_part mark_edges(struct rps_arena *arena, const struct rps_run_part *part)
 {
     struct rps_run_part ret = *part;
 
-    ret.stretch = rps_arena_get(arena, part->count, sizeof(*ret.stretch));
+    ret.stretch = rps_arena_get(arena, 3 * part->count, sizeof(*ret.stretch));
+    ret.count = 0;
     for (size_t i = 0; i < part->count; i++) {
-        const struct rps_run_stretch *of = &part->stretch[i];
+        const struct rps_run_stretch of = part->stretch[i];
+        const int is_long = of.last - of.first >= 2;
+        const int is_after = is_long && i > 0 && is_boundary(part, i - 1);
+        const int is_before = is_long && is_boundary(part, i);
+        const size_t edge = of.group + part->group_count;
 
-        ret.stretch[i] = *of;
-        if (of->last - of->first < 2)
-            continue;
-        ret.stretch[i].first += i > 0 && of[-1].last + 1 == of->first && of[-1].group != of->group;
-        ret.stretch[i].last -=
-            i + 1 < part->count && of->last + 1 == of[1].first && of[1].group != of->group;
+        if (is_after)
+            ret.stretch[ret.count++] = (struct rps_run_stretch){of.first, of.first, edge};
+        ret.stretch[ret.count++] = (struct rps_run_stretch){
+            of.first + (uint64_t)is_after, of.last - (uint64_t)is_before, of.group};
+        if (is_before)
+            ret.stretch[ret.count++] = (struct rps_run_stretch){of.last, of.last, edge};
     }
     return ret;
 }
@@ -259,7 +264,7 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
 {
     const struct rps_code *code = source->code;
     uint64_t *all = rps_arena_get(scratch, counts->key_count, sizeof(*all));
-    const struct rps_run_part inner = leave_out_edges(scratch, part);
+    const struct rps_run_part marked = mark_edges(scratch, part);
     struct rps_share_owners first;
     int result;
 
@@ -270,9 +275,7 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
     owners[0] = make_owners(scratch, part->group_count, code, RPS_SHARES_PROGRAM);
     if (code->cgroup_count > 0)
         owners[1] = make_owners(scratch, part->group_count, code, RPS_SHARES_CGROUP);
-    result = rps_sample_source_walk(source, part, RPS_COUNT_TASKS, add_owner, owners, err);
-    if (result == 0)
-        result = rps_sample_source_walk(source, &inner, RPS_COUNT_TASKS, add_process, owners, err);
+    result = rps_sample_source_walk(source, &marked, RPS_COUNT_TASKS, add_owner, owners, err);
     first = first_owners(scratch, &owners[0], part->group_count);
     if (result == 0)
         result = code->is_of_machine ||
@@ -374,15 +377,18 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
 static void join_unnamed(struct rps_code_counts *counts, size_t groups,
                          const struct rps_share_name *name, int64_t *function)
 {
-    for (size_t at = 0; at < groups * counts->key_count; at++) {
-        const size_t k = at % counts->key_count;
-        const size_t m = is_by_address(&name[k], counts->seen[at])
-                             ? find_module(name, counts->key_count, k)
-                             : counts->key_count;
+    const size_t width = counts->key_count;
 
-        if (m == counts->key_count)
+    for (size_t k = 0; k < width; k++) {
+        uint64_t all = 0;
+        size_t m;
+
+        for (size_t g = 0; g < groups; g++)
+            all += counts->seen[g * width + k];
+        if (!is_by_address(&name[k], all) || (m = find_module(name, width, k)) == width)
             continue;
-        counts->seen[at - k + m] += counts->seen[at];
+        for (size_t g = 0; g < groups; g++)
+            counts->seen[g * width + m] += counts->seen[g * width + k];
         for (size_t s = 0; s < counts->ids; s++)
             function[s] = function[s] == (int64_t)k ? (int64_t)m : function[s];
     }

@@ -850,6 +850,21 @@ static int find_twin(const struct rps_profile *profile, int label, int is_full)
     return other;
 }
 
+/* Join the names from rps_share_group_text with the words of a label. The names are first, unless
+ * they are the text for a label without distinctive names; this text is last. */
+static void join(char ret[RPS_PROFILE_WORDS_SIZE], const char *names, const char *words)
+{
+    const int is_first = !rps_share_is_none(names);
+
+    if (is_first && names[0] &&
+        (strstr(words, ALIKE) || strncmp(words, UNSURE, strlen(UNSURE)) == 0))
+        words = "";
+    snprintf(ret, RPS_PROFILE_WORDS_SIZE, "%s%s", is_first ? names : words,
+             names[0] && words[0] ? ", " : "");
+    snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s",
+             is_first ? words : names);
+}
+
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room)
 {
@@ -861,8 +876,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
 
     if (room > 0 && place[0])
         room -= rps_text_width(place) + 2 < room ? rps_text_width(place) + 2 : room - 1;
-    rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place,
-                     write_own(own, profile, label, room, is_full));
+    join(ret, place, write_own(own, profile, label, room, is_full));
     if (twin == profile->label_count)
         return ret;
     snprintf(own, sizeof(own), "no clear difference from %s", rps_phase_label(twin, letter));
@@ -870,18 +884,6 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
         ret[0] = '\0';
     snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s", ret[0] ? ", " : "",
              own);
-    return ret;
-}
-
-char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
-{
-    const int is_first = !rps_share_is_none(names);
-
-    if (is_first && names[0] &&
-        (strstr(words, ALIKE) || strncmp(words, UNSURE, strlen(UNSURE)) == 0))
-        words = "";
-    snprintf(ret, size, "%s%s%s", is_first ? names : words, names[0] && words[0] ? ", " : "",
-             is_first ? words : names);
     return ret;
 }
 

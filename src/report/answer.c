@@ -303,7 +303,7 @@ static int is_reported(const struct rps_profile *profile, size_t f)
 
 /* Append the metric that separates the phases most, of those that descriptions mention, with the
  * metric's lowest and highest value among the classes. Software events are counts of faults and of
- * the scheduler. They vary between all phases, and tell little about the program. */
+ * the scheduler. They describe the system more than the program. */
 static void report_change(struct words *words, const struct rps_report *report)
 {
     const struct rps_profile *profile = report->profile;
