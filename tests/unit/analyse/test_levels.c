@@ -410,6 +410,17 @@ static void samples_split_no_mixture(void **state)
     }
 }
 
+/* Give the signals a table of samples, which then owns `counts`. */
+static void put_samples(struct rps_signals *signals, size_t functions, struct rps_count *counts,
+                        size_t count)
+{
+    signals->table_count = 1;
+    signals->table = calloc(1, sizeof(*signals->table));
+    assert_non_null(signals->table);
+    *signals->table =
+        rps_count_table_make(signals->count, functions, RPS_COUNT_SAMPLE_DIVISOR, counts, count);
+}
+
 /* The first time that a function runs, a signal differs, such as page faults. The function keeps
  * its label, unless the signal is CPU use. */
 static void code_outweighs_signals(void **state)
@@ -431,10 +442,7 @@ static void code_outweighs_signals(void **state)
             counts[i] = (struct rps_count){i, letters[i / each] == 'x', 2};
         }
         signals.use_signal = use;
-        signals.table_count = 1;
-        signals.table = calloc(1, sizeof(*signals.table));
-        assert_non_null(signals.table);
-        *signals.table = rps_count_table_make(count, 2, RPS_COUNT_SAMPLE_DIVISOR, counts, count);
+        put_samples(&signals, 2, counts, count);
         label_sampled(&signals, letters, label, &sure);
         assert_string_equal(label, use ? "ABCBCBC" : "ABABABA");
     }
@@ -466,10 +474,7 @@ static void pauses_share_no_label_with_work(void **state)
         }
         signals.use_signal = 1;
         signals.idle = is_known ? 3 : 0;
-        signals.table_count = 1;
-        signals.table = calloc(1, sizeof(*signals.table));
-        assert_non_null(signals.table);
-        *signals.table = rps_count_table_make(count, 2, RPS_COUNT_SAMPLE_DIVISOR, counts, taken);
+        put_samples(&signals, 2, counts, taken);
         label_sampled(&signals, letters, label, &sure);
         assert_string_equal(label, is_known ? "ABCBC" : "ABABA");
     }
@@ -499,11 +504,7 @@ static void add_samples(struct rps_signals *signals)
     assert_non_null(counts);
     for (size_t i = 0; i < signals->count; i++)
         counts[i] = (struct rps_count){i, 0, 1};
-    signals->table_count = 1;
-    signals->table = calloc(1, sizeof(*signals->table));
-    assert_non_null(signals->table);
-    *signals->table =
-        rps_count_table_make(signals->count, 1, RPS_COUNT_SAMPLE_DIVISOR, counts, signals->count);
+    put_samples(signals, 1, counts, signals->count);
 }
 
 /* With samples, each class of the finest level is shown if it explains 1.5 % of the variation.
@@ -556,11 +557,7 @@ static void a_pause_is_shown_with_samples(void **state)
         }
         signals.use_signal = 1;
         signals.idle = is_known ? 3 : 0;
-        signals.table_count = 1;
-        signals.table = calloc(1, sizeof(*signals.table));
-        assert_non_null(signals.table);
-        *signals.table =
-            rps_count_table_make(signals.count, 12, RPS_COUNT_SAMPLE_DIVISOR, counts, taken);
+        put_samples(&signals, 12, counts, taken);
         levels = rps_levels_find(arena, &signals, &fine);
         phases = levels.phases[levels.usual];
         assert_int_equal(phases.count, is_known ? 13 : 12);
