@@ -1,4 +1,5 @@
-/* `rpistat explain`: how a window of a run differs from the rest of the run, or another window. */
+/* `rpistat explain`: how a time range of a run differs from the rest of the run, or from another
+ * one. */
 #include <string.h>
 
 #include "cli.h"
@@ -32,10 +33,11 @@ static int read_against(struct rps_cli *cli, struct rps_run_window *ret)
     if (!text)
         return 0;
     if (!comma || strchr(comma + 1, ','))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--against: '%s' is not a window; write its start and its end, as in "
-                             "10s,20s or phase:B,phase:B",
-                             text);
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "--against: '%s' is not a time range; write its start and its end, as in "
+            "10s,20s or phase:B,phase:B",
+            text);
     result = rps_time_range_set(
         "--from", rps_arena_print(cli->arena, "%.*s", (int)(comma - text), text), &copy, &copy.err);
     if (result == 0)
@@ -63,7 +65,7 @@ static int run_explain(struct rps_cli *cli)
     struct rps_run run;
     int result = read_against(cli, &window);
 
-    rps_progress_begin(cli, "comparing the window");
+    rps_progress_begin(cli, "comparing the time range");
     if (result == 0)
         result = rps_reader_run(cli->arena, cli->reader, cli->run_id, &run, &cli->err);
     if (result == 0)

@@ -60,13 +60,14 @@ static int choose_sides(struct job *job, struct rps_error *err)
     for (int i = 0; i < 1 + job->has_other; i++) {
         side[i ^ is_later].group = (size_t)i;
         if (find_periods(job, &window->from_ns[i], &window->to_ns[i], &side[i ^ is_later], err) < 0)
-            return rps_error_prefix(err, RPS_FAILED, "%s", i > 0 ? "other window" : "window");
+            return rps_error_prefix(err, RPS_FAILED, "%s",
+                                    i > 0 ? "other time range" : "time range");
     }
     all = (struct rps_run_stretch){.first = side[0].first, .last = side[1].last};
     if (job->has_other && side[1].first <= side[0].last)
         return rps_error_set(
             err, RPS_FAILED,
-            "the windows overlap; choose windows without common periods with --from, "
+            "the time ranges overlap; choose time ranges without common periods with --from, "
             "--to and --against");
     if (!job->has_other && find_periods(job, &begin_ns, &end_ns, &all, err) < 0)
         return RPS_FAILED;
@@ -76,7 +77,8 @@ static int choose_sides(struct job *job, struct rps_error *err)
     if (!job->has_other && part.count == 1 && part.stretch->first <= all.first &&
         part.stretch->last >= all.last)
         return rps_error_set(err, RPS_FAILED,
-                             "the window is the whole of run %" PRId64 ", so there is no rest to "
+                             "the time range is the whole of run %" PRId64
+                             ", so there is no rest to "
                              "compare it with; choose a part with --from and --to",
                              job->at.run_id);
     job->periods = side[is_later].last - side[is_later].first + 1;
@@ -204,7 +206,7 @@ int rps_run_window_find(struct rps_arena *arena, struct rps_reader *reader,
                       .is_later = window->from_ns[1] < window->from_ns[0] && window->to_ns[1] > 0,
                       .period_ns = run->period_ns > 0 ? run->period_ns : 1};
 
-    job.read.other = job.has_other ? "other window" : "rest of the run";
+    job.read.other = job.has_other ? "other time range" : "rest of the run";
     for (int i = 0; i < 2 && run->elapsed_ns > 0; i++)
         window->to_ns[i] = window->to_ns[i] < run->elapsed_ns ? window->to_ns[i] : run->elapsed_ns;
     if (choose_sides(&job, err) < 0 || choose_ranges(&job, err) < 0 ||

@@ -9,7 +9,7 @@
 
 static const char *heading_of(const struct rps_run_window *window)
 {
-    return window->to_ns[1] > 0 ? "Other window" : "Rest of the run";
+    return window->to_ns[1] > 0 ? "Other time range" : "Rest of the run";
 }
 
 /* Add the metrics that differ, the largest difference first. Return the number of tested metrics.
@@ -22,7 +22,7 @@ static size_t add_metrics(struct rps_document *document, const struct rps_run_wi
         {.name = "name"},
         {"label", "Metric", .place = 1},
         {"unit", "Unit", .place = 2},
-        {"window", "Window", RPS_VALUE_NUMBER, .place = 3},
+        {"window", "Time range", RPS_VALUE_NUMBER, .place = 3},
         {"other", heading_of(window), RPS_VALUE_NUMBER, .place = 4},
         {"difference", "Difference", RPS_VALUE_NUMBER, .place = 5},
         {"low", "Low", RPS_VALUE_NUMBER, .place = 6},
@@ -65,7 +65,7 @@ static void add_code(struct rps_document *document, const struct rps_run_window 
     const struct rps_column columns[] = {
         {"kind", "Kind", .place = 0, .width_max = 24},
         {"name", "Code", .place = 1},
-        {"self_share", "Window", RPS_VALUE_SHARE, .place = 2},
+        {"self_share", "Time range", RPS_VALUE_SHARE, .place = 2},
         {"elsewhere_share", heading_of(window), RPS_VALUE_SHARE, .place = 3},
         {.name = "module"},
         {.name = "file"},
@@ -96,7 +96,7 @@ static const char *code_of(const struct rps_document *document, const struct rps
         return rps_arena_print(
             document->arena,
             "Code: %s of samples in %s%s (%s: %s). This difference may be due to chance: the "
-            "windows have too few measurement periods for a test.",
+            "time ranges have too few measurement periods for a test.",
             rps_shares_percent_text(own, sizeof(own), unsure->share),
             rps_share_name_text(name, sizeof(name), &unsure->name),
             unsure == &group->chance ? " and its callees" : "", group->other,

@@ -1,4 +1,4 @@
-"""explain: how a window of a run differs from the rest, or from another window."""
+"""explain: how a time range of a run differs from the rest, or from another time range."""
 import csv
 import json
 import math
@@ -80,7 +80,7 @@ def test_burst():
             assert found["words"].startswith("in load (100 %") and "reads " in found["words"], found["words"]
         quiet = explained(folder, "--from", "2s", "--to", "10s", "--against", "26s,40s")
         assert not quiet["metrics"] and not quiet["stands_out"], quiet
-        assert quiet["words"].startswith("similar to the other window"), quiet["words"]
+        assert quiet["words"].startswith("similar to the other time range"), quiet["words"]
         text = expect(folder.call("explain", "--from", "20s", "--to", "24s"), 0).stdout
         assert " ".join(text.split()).startswith("From 00:20.0 to 00:24.0 (4.0 s): in load (100 % of samples, rest of the run: 0 %), reads "), " ".join(text.split())
         short = explained(folder, "--from", "20s", "--to", "20.2s")
@@ -90,7 +90,7 @@ def test_burst():
         assert "not compared: too few measurement periods" in text and "Code: 100 % of samples in load" in text, text
         refused(folder.call("explain", "B"), 1, "--from phase:B --to phase:B")
         more = explained(folder, "--from", "2s", "--to", "10s", "--against", "34s,40s")  # load is between them
-        assert not more["stands_out"] and more["words"] == "similar to the other window", more
+        assert not more["stands_out"] and more["words"] == "similar to the other time range", more
 
 
 def test_code_of_a_short_window():
